@@ -1,5 +1,5 @@
 import { requireQuota } from '#shared/access/quotas.ts';
-import { CHAT_LEASE_MS, CHAT_WAIT_MS, CHAT_READER_MS } from '#shared/apps/ai/chat.ts';
+import { CHAT_LEASE_MS, CHAT_READER_MS, CHAT_WAIT_MS } from '#shared/apps/ai/chat.ts';
 import type { Caller } from '#shared/core/caller.ts';
 import { AppError, reviveError, toWireError, WireError } from '#shared/core/errors.ts';
 import { newID } from '#shared/core/ids.ts';

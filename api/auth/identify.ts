@@ -1,14 +1,14 @@
 import {
+  type AccountLookup,
+  type AccountStatus,
   type KeyStatus,
   type Membership,
   type MembershipLookup,
   noteKeyUse,
   noteSeen,
   type Person,
-  readMemberships,
   readAccountStatuses,
-  type AccountStatus,
-  type AccountLookup,
+  readMemberships,
 } from '#shared/access/account-status.ts';
 import { createBatcher } from '#shared/concurrency/batcher.ts';
 import { newID } from '#shared/core/ids.ts';

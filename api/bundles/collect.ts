@@ -1,5 +1,5 @@
 import type { Permission } from '#shared/access/policy/permissions.ts';
-import { runCooperatively, cooperative } from '#shared/concurrency/cooperative.ts';
+import { cooperative, runCooperatively } from '#shared/concurrency/cooperative.ts';
 import { AppError } from '#shared/core/errors.ts';
 import type { EntityManager } from '#shared/entities/orm.ts';
 import { TenantVariable } from '#shared/entities/tables/tenant-variable.ts';

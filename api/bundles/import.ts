@@ -5,13 +5,13 @@ import { isJsonObject, type Json } from '#shared/core/json.ts';
 import { changedPaths, type PathBudget, partOf } from '#shared/workflow/graph/changed-paths.ts';
 import { createTogether } from '../assets/created-together.ts';
 import type { ApiContext } from '../context/context.ts';
-import { isAllowed } from '../http/access/grant.ts';
 import { tenantRoute } from '../context/routes.ts';
-import type { ImportInput, Importing } from './run-handler.ts';
+import { isAllowed } from '../http/access/grant.ts';
 import { faultsOf } from './check-item.ts';
 import { hashOf } from './hash.ts';
 import { kinds } from './kinds.ts';
 import { type Plan, type PlannedItem, planImport } from './plan-import.ts';
+import type { ImportInput, Importing } from './run-handler.ts';
 import { lockImports, runImport } from './run-import.ts';
 import { ApplyBody, ImportBody, Imported, Planned, type PlannedChange, Preview, type PreviewItem } from './schemas.ts';
 
@@ -156,13 +156,15 @@ function reasonOf({ action, type, known, missing, missingSecrets }: PlannedItem)
 
 /** Changes when what the plan says, or what it was made of, changes. */
 async function tokenOf({ items }: Plan, onConflict: string): Promise<string> {
-  const facts = items.map(({ type, id, action, itemHash, asset, assetHash, missing, missingSecrets, references }) => ({
-    ...{ type, id, action, itemHash, assetID: asset?.id ?? null, assetHash: assetHash ?? null },
-    missing: missing.map((one) => `${one.type} ${one.id}`).sort(),
-    missingSecrets: missingSecrets.map((path) => path.join('.')),
-    references: references.length,
-  }));
-  return hashOf({ facts, onConflict });
+  const details = items.map(
+    ({ type, id, action, itemHash, asset, assetHash, missing, missingSecrets, references }) => ({
+      ...{ type, id, action, itemHash, assetID: asset?.id ?? null, assetHash: assetHash ?? null },
+      missing: missing.map((one) => `${one.type} ${one.id}`).sort(),
+      missingSecrets: missingSecrets.map((path) => path.join('.')),
+      references: references.length,
+    }),
+  );
+  return hashOf({ details, onConflict });
 }
 
 function summaryOf({ items }: Plan): z.input<typeof Preview>['summary'] {

@@ -4,8 +4,8 @@ import { Datasource } from '#shared/entities/tables/datasource.ts';
 import { TenantVariable } from '#shared/entities/tables/tenant-variable.ts';
 import { openOptions, readIncomplete } from '../resources/datasources/options.ts';
 import { DatasourceCreate } from '../resources/datasources/schemas.ts';
-import { freshIn, type Importing } from './run-handler.ts';
 import { type GivenItem, withSecrets } from './read-items.ts';
+import { freshIn, type Importing } from './run-handler.ts';
 
 interface SecretOwner {
   item: GivenItem;

@@ -62,9 +62,9 @@ export async function readItems({ bundle, secrets = [] }: ImportBody): Promise<G
 }
 
 function faultsOf(secrets: NonNullable<ImportBody['secrets']>, items: readonly GivenItem[]): Issue[] {
-  const holderIDs = new Set(items.filter(({ type }) => holders.has(type)).map(({ id }) => id));
+  const ownerIDs = new Set(items.filter(({ type }) => holders.has(type)).map(({ id }) => id));
   const message = 'there is no datasource or variable with this id in the bundle';
-  return secrets.flatMap(({ id }, index) => (holderIDs.has(id) ? [] : [{ path: ['secrets', index, 'id'], message }]));
+  return secrets.flatMap(({ id }, index) => (ownerIDs.has(id) ? [] : [{ path: ['secrets', index, 'id'], message }]));
 }
 
 /** A bundle brings no secrets: those that a person has written into it are masked. */

@@ -1,9 +1,9 @@
 import type { ListToolsResult } from '@modelcontextprotocol/server';
 import { readApprovalPolicy } from '../tools/approvals.ts';
+import { present, presentWaiting } from '../tools/present.ts';
 import { awaitTool, waits } from './approval.ts';
 import type { Means } from './call-tool.ts';
 import { groupTools } from './grouped.ts';
-import { present, presentWaiting } from '../tools/present.ts';
 import { invalidParams } from './protocol-errors.ts';
 import type { Session } from './session.ts';
 

@@ -1,4 +1,4 @@
-import type { PolicyCaller, Policy } from '#shared/access/policy/enforcer.ts';
+import type { Policy, PolicyCaller } from '#shared/access/policy/enforcer.ts';
 import type { Permission } from '#shared/access/policy/permissions.ts';
 import { splitPermission } from '#shared/access/policy/permissions.ts';
 import { AppError } from '#shared/core/errors.ts';
@@ -145,7 +145,11 @@ async function requireAll(policy: Policy, policyCaller: PolicyCaller, { access, 
     if (!(await holdsAny(policy, policyCaller, { permissions, object }))) throw joinDenied();
 }
 
-export async function holdsAny(policy: Policy, policyCaller: PolicyCaller, { permissions, object }: AnyOf): Promise<boolean> {
+export async function holdsAny(
+  policy: Policy,
+  policyCaller: PolicyCaller,
+  { permissions, object }: AnyOf,
+): Promise<boolean> {
   for (const permission of permissions) {
     const [, action] = splitPermission(permission);
     if (await policy.can({ ...policyCaller, object, action })) return true;

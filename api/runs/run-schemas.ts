@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { Priority, RunClass } from '#shared/workflow/limits.ts';
 import { NodeStatus, RunStatus } from '#shared/workflow/progress/status.ts';
 import { moreOfRunError } from '#shared/workflow/run-error.ts';
-import { WorkError } from '../http/fields/response-parts.ts';
 import { ID } from '../http/fields/id.ts';
+import { WorkError } from '../http/fields/response-parts.ts';
 
 export const InstanceID = z.object({ instanceID: ID });
 

@@ -21,8 +21,8 @@ const MAX_SHOWN = 100;
 /** Runs ahead are counted so far. */
 const MAX_COUNTED = 1_000;
 
-/** The run, with the facts by which a dispatch decides about it. */
-interface Facts {
+/** The run, with the circumstances by which a dispatch decides about it. */
+interface Circumstances {
   isQueued: boolean;
   isDispatched: boolean;
   isBlocked: boolean;
@@ -41,7 +41,7 @@ interface Facts {
   triedAgainIn: number | null;
   key: string | null;
   keyLimit: number | null;
-  holder: string | null;
+  owner: string | null;
   aheadOfKey: number;
   ahead: number;
   maxRuns: number | null;
@@ -62,10 +62,14 @@ export async function findWaitReason(
   run: { id: string; tenantID: string },
   waits: z.input<typeof Waiting> | undefined,
 ): Promise<Reason | undefined> {
-  const { rows } = await pool.query<Facts>({ name: 'wait_reason', text: FACTS, values: [run.id, run.tenantID] });
-  const [facts] = rows;
-  if (!facts) return undefined;
-  if (facts.isQueued) return reasonInQueue(facts);
+  const { rows } = await pool.query<Circumstances>({
+    name: 'wait_reason',
+    text: CIRCUMSTANCES,
+    values: [run.id, run.tenantID],
+  });
+  const [circumstances] = rows;
+  if (!circumstances) return undefined;
+  if (circumstances.isQueued) return reasonInQueue(circumstances);
   return waits && reasonOfWait(waits, await findTitle(pool, run, waits));
 }
 
@@ -108,26 +112,34 @@ function plain(code: Reason['code'], message: string): Reason {
 }
 
 /** The first reason that applies, in the order in which a dispatch would find it. */
-function reasonInQueue(facts: Facts): Reason {
-  const { ahead } = facts;
-  if (!facts.hasWorker) return plain('no-worker', 'no worker is running');
-  if (facts.isDispatched)
+function reasonInQueue(circumstances: Circumstances): Reason {
+  const { ahead } = circumstances;
+  if (!circumstances.hasWorker) return plain('no-worker', 'no worker is running');
+  if (circumstances.isDispatched)
     return { code: 'queue', message: 'has been handed to the workers', position: 0, estimateSeconds: 0 };
-  if (facts.isTenantDeleting) return plain('paused', 'no run of this workflow begins at present');
-  if (facts.isPaused || facts.isWithheld) return pauseReason(facts);
-  if (facts.unknownKinds?.length)
-    return plain('no-worker', `no running worker knows nodes of the kind ${facts.unknownKinds.join(', ')}`);
-  if (facts.triedAgainIn !== null && facts.triedAgainIn > 0)
-    return { ...plain('delay', 'could not begin, and is tried again'), estimateSeconds: Math.ceil(facts.triedAgainIn) };
+  if (circumstances.isTenantDeleting) return plain('paused', 'no run of this workflow begins at present');
+  if (circumstances.isPaused || circumstances.isWithheld) return pauseReason(circumstances);
+  if (circumstances.unknownKinds?.length)
+    return plain('no-worker', `no running worker knows nodes of the kind ${circumstances.unknownKinds.join(', ')}`);
+  if (circumstances.triedAgainIn !== null && circumstances.triedAgainIn > 0)
+    return {
+      ...plain('delay', 'could not begin, and is tried again'),
+      estimateSeconds: Math.ceil(circumstances.triedAgainIn),
+    };
   return (
-    keyReason(facts) ??
-    limitReason(facts) ??
-    behind(facts, 'queue', ahead, `${counted(ahead)} ahead in this workflow`, 1)
+    keyReason(circumstances) ??
+    limitReason(circumstances) ??
+    behind(circumstances, 'queue', ahead, `${counted(ahead)} ahead in this workflow`, 1)
   );
 }
 
 /** Withheld runs go on in the order in which they came, when the pause is over. */
-function pauseReason({ isPaused: isStillPaused, isWorkflowPaused, isTenantPaused, withheldAhead }: Facts): Reason {
+function pauseReason({
+  isPaused: isStillPaused,
+  isWorkflowPaused,
+  isTenantPaused,
+  withheldAhead,
+}: Circumstances): Reason {
   const names = [
     ...(isWorkflowPaused ? ['the workflow'] : []),
     ...(isTenantPaused ? ['the intake of the tenant'] : []),
@@ -138,24 +150,25 @@ function pauseReason({ isPaused: isStillPaused, isWorkflowPaused, isTenantPaused
   return { code: 'paused', message, position: withheldAhead + 1, estimateSeconds: null };
 }
 
-function keyReason(facts: Facts): Reason | undefined {
-  const { isBlocked, key, holder, aheadOfKey, keyLimit } = facts;
+function keyReason(circumstances: Circumstances): Reason | undefined {
+  const { isBlocked, key, owner, aheadOfKey, keyLimit } = circumstances;
   if (key === null || !isBlocked) return undefined;
-  const held = holder ? `, held by run ${holder}` : '';
+  const owned = owner ? `, held by run ${owner}` : '';
   return behind(
-    facts,
+    circumstances,
     'key-limit',
     aheadOfKey,
-    `waits for key \`${shownKey(key)}\`${held}; ${counted(aheadOfKey)} ahead`,
+    `waits for key \`${shownKey(key)}\`${owned}; ${counted(aheadOfKey)} ahead`,
     keyLimit ?? 1,
   );
 }
 
-function limitReason(facts: Facts): Reason | undefined {
-  const { ahead, maxRuns, tenantInFlight, workflowLimit, workflowInFlight, rateLimit, rateSeconds, rateFreeIn } = facts;
+function limitReason(circumstances: Circumstances): Reason | undefined {
+  const { ahead, maxRuns, tenantInFlight, workflowLimit, workflowInFlight, rateLimit, rateSeconds, rateFreeIn } =
+    circumstances;
   if (maxRuns !== null && tenantInFlight >= maxRuns)
     return behind(
-      facts,
+      circumstances,
       'tenant-limit',
       ahead,
       `${counted(ahead)} ahead in this workflow; the limit of the tenant is ${maxRuns} at once`,
@@ -163,7 +176,7 @@ function limitReason(facts: Facts): Reason | undefined {
     );
   if (workflowLimit !== null && workflowInFlight >= workflowLimit)
     return behind(
-      facts,
+      circumstances,
       'workflow-limit',
       ahead,
       `${counted(ahead)} ahead; the limit of the workflow is ${workflowLimit} at once`,
@@ -179,7 +192,13 @@ function limitReason(facts: Facts): Reason | undefined {
   };
 }
 
-function behind({ seconds }: Facts, code: Reason['code'], ahead: number, message: string, atOnce: number): Reason {
+function behind(
+  { seconds }: Circumstances,
+  code: Reason['code'],
+  ahead: number,
+  message: string,
+  atOnce: number,
+): Reason {
   const estimate = seconds === null || ahead > MAX_COUNTED ? null : Math.ceil(((ahead + 1) * seconds) / atOnce);
   return { code, message, position: ahead + 1, estimateSeconds: estimate };
 }
@@ -201,7 +220,7 @@ const count = (rows: string) => `(select count(*)::int from (${rows} limit ${MAX
 /** Runs of one request have the same time. The first condition is that of an index. */
 const BEFORE_OWN = `${QUEUED_SINCE} <= own.since and (${QUEUED_SINCE}, id) < (own.since, own.id)`;
 
-const FACTS = `
+const CIRCUMSTANCES = `
 with own as (
   select *, ${CREATOR} as of_creator, ${QUEUE_ID} as of_queue, ${QUEUED_SINCE} as since from workflow_instance where id = $1 and tenant_id = $2
 ),
@@ -222,7 +241,7 @@ select (own.ready_at is not null or own.kept_since is not null) and own.held_by 
   ) end as "unknownKinds",
   case when own.started_at is null then own.concurrency_key end as key, (own.limits -> 'key' ->> 'limit')::int as "keyLimit",
   (select h.id from workflow_instance h
-   where h.tenant_id = $2 and h.concurrency_key = own.concurrency_key and ${HOLDS_KEY} and h.id <> $1 order by h.id limit 1) as holder,
+   where h.tenant_id = $2 and h.concurrency_key = own.concurrency_key and ${HOLDS_KEY} and h.id <> $1 order by h.id limit 1) as owner,
   ${count(`select from workflow_instance where tenant_id = $2 and concurrency_key = own.concurrency_key and is_blocked and completed_at is null
     and ${BEFORE_OWN}`)} as "aheadOfKey",
   ${count(`select from workflow_instance where ${QUEUED} and ${CREATOR} = own.of_creator and tenant_id = $2 and ${QUEUE_ID} = own.of_queue

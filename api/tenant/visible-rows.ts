@@ -10,7 +10,9 @@ export type Condition = Record<symbol, never[]>;
  * ids go as one array, many are looked up in the rules.
  */
 export function visibleRows(visibilityFilters: readonly VisibilityFilter[], column = 'id'): Condition {
-  const conditions = visibilityFilters.flatMap((filter) => [allowed(filter), denied(filter)]).filter((sql) => sql !== null);
+  const conditions = visibilityFilters
+    .flatMap((filter) => [allowed(filter), denied(filter)])
+    .filter((sql) => sql !== null);
   return Object.fromEntries(
     conditions.map(({ sql, params }) => {
       const fragment: RawQueryFragment = raw((alias) => sql.replaceAll('%row', `${alias}.${column}`), params);

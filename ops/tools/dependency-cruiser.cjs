@@ -33,7 +33,11 @@ const packageRules = [
   ),
   only('mysql2-only-in-its-connector', ['mysql2'], '^workers/datasources/connectors/'),
   only('files-of-strangers-only-in-their-readers', ['@duckdb', 'csv-parse', 'fflate'], '^workers/datasources/files/'),
-  only('workbooks-only-in-reader-and-export', ['hucre'], '^workers/datasources/files/|^api/http/response/export-formats'),
+  only(
+    'workbooks-only-in-reader-and-export',
+    ['hucre'],
+    '^workers/datasources/files/|^api/http/response/export-formats',
+  ),
   only(
     'messaging-only-in-its-connectors',
     ['nodemailer', 'imapflow', '@nats-io', 'amqplib', 'mqtt-packet'],

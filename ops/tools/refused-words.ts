@@ -67,5 +67,46 @@ export const refusedWords: Readonly<Record<string, string>> = {
   inexact: '`unsafeInteger`',
 };
 
-/** Names that contain such a word and stay: each entry says why. */
-export const allowedNames: readonly { names: RegExp; files?: string; why: string }[] = [];
+interface AllowedName {
+  names: RegExp;
+  /** Paths begin with one of these; all files if it is absent. */
+  files?: readonly string[];
+  why: string;
+}
+
+/** Names that contain such a word and stay. */
+export const allowedNames: readonly AllowedName[] = [
+  { names: /^frames?$/, why: 'published field of events and errors, and key of stored rows and checkpoints' },
+  { names: /^(held_by|held_length|losses|turnID|heldBy)$/, why: 'columns, and published fields of their names' },
+  { names: /^(FRAME_BYTES|isFrame)$/, why: 'frames of AMQP and of images' },
+  { names: /^(code)?exchange(With)?$|oauthExchange/i, why: 'the exchange of an OAuth code, and exchanges of AMQP' },
+  { names: /^(take)?(max_)?notices?$/i, why: 'notices of PostgreSQL, and notices to people in the console' },
+  { names: /^(create)?(CompletionNotice|ReminderNotice)s?$/, why: 'messages to receivers, not rows of the outbox' },
+  { names: /^sessionNotice$/, why: 'a notice to the person who signs in' },
+  { names: /errorHandling|failureHandling/i, why: 'fields of the contract' },
+  {
+    names: /intake_?pause|^(Intake|setIntake|pauseIntake|resumeIntake|exampleIntake)$/i,
+    why: 'the pause of intake in the contract',
+  },
+  { names: /keyRing/i, why: 'a key ring of cryptography' },
+  { names: /inPlace/i, why: 'shown in place: the opposite of a download' },
+  {
+    names: /^places?$|^(ofP|p)laceOf$/,
+    files: ['workers/ai/', 'api/ai/', 'api/ai-tools/', 'api/resources/ai-chat/'],
+    why: 'the place of a call in its answer, a field of a payload',
+  },
+  { names: /^place$/, files: ['workers/engine/state/', 'workers/engine/recovery/'], why: 'stored in checkpoints' },
+  { names: /^places$/, files: ['workers/datasources/connectors/rabbitmq/'], why: 'decimal places' },
+  { names: /turn/i, files: ['api/ai-tools/', 'api/ai/', 'test/api/ai-tools/'], why: 'turns of a chat' },
+  { names: /^leaving(By)?$/, why: 'edges that leave a node, and references that leave a bundle' },
+  { names: /^isSpread$|^spread$/, why: 'spread over branches, and the spread operator' },
+  { names: /^lane$|^held$/, files: ['workers/process/metrics.ts'], why: 'labels of published metrics' },
+  {
+    names: /^(Held(Permissions|Query|AssetPermission)?|ShownToHolder)$/,
+    files: ['api/resources/roles/', 'api/resources/collection-requests/'],
+    why: 'published names of schemas, and the holder of a link',
+  },
+  { names: /judge/i, files: ['test/chaos/'], why: 'the judge of a chaos run' },
+  { names: /^handling$/, why: 'the error handling of a node, and a value of the header Prefer' },
+  { names: /together$/i, files: ['api/assets/'], why: 'assets that one transaction creates together' },
+];

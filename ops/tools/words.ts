@@ -38,10 +38,14 @@ function report(source: ts.SourceFile, position: number, message: string): void 
 }
 
 function refusedWordIn(name: string, file: string): string | undefined {
-  const words = name.split(/[^A-Za-z0-9]+|(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])/).map((part) => part.toLowerCase());
+  const words = name
+    .split(/[^A-Za-z0-9]+|(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])/)
+    .map((part) => part.toLowerCase());
   const word = words.find((part) => Object.hasOwn(refusedWords, part));
   if (word === undefined) return undefined;
-  const isAllowed = allowedNames.some(({ names, files = '' }) => file.startsWith(files) && names.test(name));
+  const isAllowed = allowedNames.some(
+    ({ names, files = [''] }) => names.test(name) && files.some((folder) => file.startsWith(folder)),
+  );
   return isAllowed ? undefined : word;
 }
 

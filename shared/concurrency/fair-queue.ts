@@ -37,7 +37,7 @@ interface Waiting<T> {
 }
 
 export function createFairQueue<T>(): FairQueue<T> {
-  /** By creator, then by tenant, both in the order in which they are served next. */
+  /** Items by creator, then by tenant, both in the order in which they are served next. */
   const creators = new Map<string, Map<string, Waiting<T>>>();
   let arrivals = 0;
   let size = 0;

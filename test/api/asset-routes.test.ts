@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Route } from '#api/http/route/route.ts';
 import { routes } from '#api/app/routes.ts';
+import type { Route } from '#api/http/route/route.ts';
 import { tenantEntityManager } from '#api/tenant/entity-manager.ts';
 import { changeRules } from '#shared/access/policy/change.ts';
 import { splitPermission } from '#shared/access/policy/permissions.ts';

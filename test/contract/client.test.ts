@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Route } from '#api/http/route/route.ts';
 import { routes } from '#api/app/routes.ts';
+import type { Route } from '#api/http/route/route.ts';
 import {
   createGantry,
   type Gantry,

@@ -12,7 +12,16 @@ const frozen: { [Event in keyof typeof events.server]: object[] } = {
   workflow_node_update: [
     {
       ...change,
-      ...{ more: true, ...example, attempt: 1, status: 'SUCCESS', exit: 'success', output: { sum: 3 }, error: null, at },
+      ...{
+        more: true,
+        ...example,
+        attempt: 1,
+        status: 'SUCCESS',
+        exit: 'success',
+        output: { sum: 3 },
+        error: null,
+        at,
+      },
     },
     {
       ...change,
@@ -130,7 +139,14 @@ const frozen: { [Event in keyof typeof events.server]: object[] } = {
     {
       ...{ widgetID: id, ...change, timestamp: at },
       update: {
-        ...{ type: 'NODE_COMPLETE', ...example, nodeType: 'end', outputVariable: null, value: null, valueOmitted: true },
+        ...{
+          type: 'NODE_COMPLETE',
+          ...example,
+          nodeType: 'end',
+          outputVariable: null,
+          value: null,
+          valueOmitted: true,
+        },
         ...{ status: 'FAILED', contextSnapshot: null, contextOmitted: ['rows'] },
       },
     },

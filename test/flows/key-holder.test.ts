@@ -30,7 +30,7 @@ test('a run whose worker is killed keeps its concurrency key until it ends, and 
   };
 
   await using first = spawnNode(['workers/main.ts', 'workflow.runs'], deployment.env);
-  const { instanceID: holder } = await accept('first');
+  const { instanceID: owner } = await accept('first');
   await eventually(() => expect(open.map(({ order }) => order)).toEqual(['first']));
   await accept('next 0');
   await using _second = spawnNode(['workers/main.ts', 'workflow.runs'], deployment.env);
@@ -40,7 +40,7 @@ test('a run whose worker is killed keeps its concurrency key until it ends, and 
   });
 
   await first.kill('SIGKILL');
-  const { held_by: dead } = await deployment.read(holder);
+  const { held_by: dead } = await deployment.read(owner);
   const lease = async () => {
     const { rows } = await deployment.pool.query<{ isOver: boolean; isEnded: boolean }>(
       'select expires_at <= now() as "isOver", ended_at is not null as "isEnded" from worker_session where id = $1',

@@ -13,7 +13,7 @@ import { redisURL } from '#test/support/backplane.ts';
 import { type Deployment, startDeployment } from '#test/support/deployment.ts';
 import { testLogger, testSecurity } from '#test/support/environment.ts';
 import { graph, noop } from '#test/support/graphs.ts';
-import { type HeldServer, startHeld } from '#test/support/held-server.ts';
+import { type GatedServer, startGated } from '#test/support/held-server.ts';
 import { readSeries, scrape } from '#test/support/metrics.ts';
 import { startOwnPostgres } from '#test/support/own-postgres.ts';
 import { type Spawned, spawnNode } from '#test/support/process.ts';
@@ -23,7 +23,7 @@ import { startTCPProxy } from '#test/support/tcp-proxy.ts';
 /** So long that a busy machine does not keep a worker from renewing its lease. */
 const LEASE_MS = 5_000;
 
-const calls = (server: HeldServer, nodes: readonly string[]) =>
+const calls = (server: GatedServer, nodes: readonly string[]) =>
   graph(
     {
       start: { type: 'start' },
@@ -82,7 +82,7 @@ const LEASE_VALID = 'gantry_lease_valid{process="worker"}';
 
 test('during an outage of Postgres longer than a lease no lease ends, and no call is made twice', async () => {
   await using resources = new AsyncDisposableStack();
-  const server = resources.use(await startHeld());
+  const server = resources.use(await startGated());
   const { postgres } = resources.use(await startOwnPostgres());
   const env = {
     NODE_ENV: 'test',
@@ -158,7 +158,7 @@ test('during an outage of Postgres longer than a lease no lease ends, and no cal
 
 test('a worker without Postgres says that it is not ready, starts no node, finishes the one in flight, and goes on afterwards', async () => {
   await using resources = new AsyncDisposableStack();
-  const server = resources.use(await startHeld());
+  const server = resources.use(await startGated());
   const deployment = resources.use(await startDeployment({ WORKER_SESSION_SECONDS: String(LEASE_MS / 1000) }));
   const proxy = resources.use(await startTCPProxy(deployment.config.db.url));
   const { env } = deployment;

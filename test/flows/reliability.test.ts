@@ -7,7 +7,7 @@ import { expect, test } from 'vitest';
 import { redisURL } from '#test/support/backplane.ts';
 import { type Deployment, startDeployment } from '#test/support/deployment.ts';
 import { code, graph } from '#test/support/graphs.ts';
-import { type HeldServer, startHeld } from '#test/support/held-server.ts';
+import { type GatedServer, startGated } from '#test/support/held-server.ts';
 import { type Spawned, spawnNode } from '#test/support/process.ts';
 import { eventually } from '#test/support/settle.ts';
 import { createChaosClient, eventKey } from '../chaos/client.ts';
@@ -23,7 +23,7 @@ const SLOTS = 20;
 const LEASE = { WORKER_SESSION_SECONDS: '2', WORKER_SLOTS: String(SLOTS) };
 
 /** Calls the service, which holds its answers for as long as the runs are to be under way. */
-function calling({ origin }: HeldServer) {
+function calling({ origin }: GatedServer) {
   return graph(
     {
       start: { type: 'start' },
@@ -36,7 +36,7 @@ function calling({ origin }: HeldServer) {
 }
 
 /** Returns when the worker is amid calls in half of its slots. A tenant alone does not get all of them. */
-function areCalling({ seen }: HeldServer): Promise<void> {
+function areCalling({ seen }: GatedServer): Promise<void> {
   return eventually(() => expect(seen.length).toBeGreaterThanOrEqual(SLOTS / 2));
 }
 
@@ -85,7 +85,7 @@ test('R2: Redis loses all data, then dies and comes back empty, and no accepted 
     rm(path, { recursive: true, force: true }),
   );
   const redis = resources.use(await startRedis({ dir }));
-  const service = resources.use(await startHeld());
+  const service = resources.use(await startGated());
   const deployment = resources.use(await startDeployment({ ...LEASE, REDIS_URL: redis.url }));
   await deployment.startWorker();
   const versionID = await deployment.saveVersion(calling(service));
@@ -163,7 +163,7 @@ async function post(url: string, body: object, token?: string) {
 }
 
 test('R4: a worker stopped longer than its lease cannot commit afterwards, and the run finishes once', async () => {
-  await using service = await startHeld();
+  await using service = await startGated();
   await using deployment = await startDeployment(LEASE);
   const versionID = await deployment.saveVersion(calling(service));
   await using stopped = await worker(deployment);
@@ -193,7 +193,7 @@ test('R4: a worker stopped longer than its lease cannot commit afterwards, and t
 });
 
 test('R5: at SIGTERM a worker hands its runs back at once and exits 0, and another worker finishes them', async () => {
-  await using service = await startHeld();
+  await using service = await startGated();
   await using deployment = await startDeployment({ ...LEASE, WORKER_SESSION_SECONDS: '30' });
   const versionID = await deployment.saveVersion(calling(service));
   await using leaving = await worker(deployment);
@@ -213,7 +213,7 @@ test('R5: at SIGTERM a worker hands its runs back at once and exits 0, and anoth
 });
 
 test('R6: an API process killed before or after it hands a run over loses none', async () => {
-  await using service = await startHeld();
+  await using service = await startGated();
   service.open();
   await using deployment = await startDeployment(LEASE);
   const versionID = await deployment.saveVersion(calling(service));

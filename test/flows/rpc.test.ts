@@ -193,8 +193,8 @@ describe('with a worker', () => {
   test('limits the concurrent requests of one key: further ones wait, those of other keys do not, and a long queue is refused', async () => {
     const keyed = (who: string) => ({ limitKeys: { who } });
     const hold = new AbortController();
-    const held = { ...keyed('a'), signal: hold.signal, timeoutMs: 60_000 };
-    const both = Promise.allSettled([1, 2].map((n) => ask({ numbers: [n], ms: 60_000 }, held)));
+    const owned = { ...keyed('a'), signal: hold.signal, timeoutMs: 60_000 };
+    const both = Promise.allSettled([1, 2].map((n) => ask({ numbers: [n], ms: 60_000 }, owned)));
     let isAnswered = false;
     const third = ask({ numbers: [3] }, { ...keyed('a'), timeoutMs: 60_000 }).then(() => {
       isAnswered = true;

@@ -329,7 +329,7 @@ test('no delivery is answered before it is stored, nor with success if that is u
   const locker = await pool.connect();
   const waiting = `from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database() and query like '%body_at int%'`;
   /** Sends a delivery whose record waits, and does something meanwhile. */
-  const held = async (meanwhile: () => Promise<unknown>) => {
+  const deferred = async (meanwhile: () => Promise<unknown>) => {
     await locker.query('begin; lock table listener_event in exclusive mode');
     let isAnswered = false;
     const answer = deliver(listener.id, { body: '{}' }).finally(() => {
@@ -342,10 +342,10 @@ test('no delivery is answered before it is stored, nor with success if that is u
     return answer;
   };
   try {
-    const stored = await held(async () => undefined);
+    const stored = await deferred(async () => undefined);
     expect(stored.status).toBe(200);
     expect((await eventsOf(listener)).map(({ id }) => id)).toEqual([stored.body.eventID]);
-    const broken = await held(() => pool.query(`select pg_terminate_backend(pid) ${waiting}`));
+    const broken = await deferred(() => pool.query(`select pg_terminate_backend(pid) ${waiting}`));
     expect(broken).toMatchObject({ status: 503, body: { success: false, error: { code: 'UNAVAILABLE' } } });
   } finally {
     locker.release();
@@ -384,18 +384,18 @@ test('a listener whose creator may no longer stops, keeps what comes, and goes o
   const api = cluster.as(tenant.creator).in(tenant);
   const shown = async ({ id }: { id: string }) => (await api.get(`T/listeners/${id}`)).body.listener;
   const stored = async (of: { id: string }) => (await api.get(`T/listeners/${of.id}/events`)).body.events;
-  const held = { state: 'pending', heldBy: 'listener', nextAttemptAt: null, attempts: 0, error: null };
+  const deferred = { state: 'pending', heldBy: 'listener', nextAttemptAt: null, attempts: 0, error: null };
 
   await deliver(listener.id, { body: '{"n":1}' });
-  await eventually(async () => expect(await stored(listener)).toMatchObject([held]));
+  await eventually(async () => expect(await stored(listener)).toMatchObject([deferred]));
   expect(await shown(listener)).toMatchObject({
     status: 'error',
     lastError: `The creator of the listener may not execute the workflow ${workflow.id}`,
   });
   expect((await deliver(listener.id, { body: '{"n":2}' })).status).toBe(200);
-  await eventually(async () => expect(await stored(listener)).toMatchObject([held, held]));
+  await eventually(async () => expect(await stored(listener)).toMatchObject([deferred, deferred]));
   await releaseDeferred({ pool });
-  expect(await stored(listener)).toMatchObject([held, held]);
+  expect(await stored(listener)).toMatchObject([deferred, deferred]);
   // Nothing has changed, so it stops again.
   await api.post(`T/listeners/${listener.id}/activate`);
   await releaseDeferred({ pool });
@@ -417,7 +417,7 @@ test('a listener whose creator may no longer stops, keeps what comes, and goes o
   // Also one that needs no permission, and whose deliveries come by its path.
   await pool.query('delete from membership where user_id = $1', [creator.id]);
   for (const n of [1, 2]) expect((await deliver(`${tenant.id}/plain`, { body: `${n}` })).status).toBe(200);
-  await eventually(async () => expect(await stored(plain)).toMatchObject([held, held]));
+  await eventually(async () => expect(await stored(plain)).toMatchObject([deferred, deferred]));
   expect(await shown(plain)).toMatchObject({
     status: 'error',
     lastError: 'The creator of the listener may not act in the tenant any more',
@@ -519,8 +519,8 @@ test('large events that wait for the database leave connections for others', asy
 create function wait_for_test() returns trigger language plpgsql as $$ begin perform pg_advisory_xact_lock_shared(1, 2); return new; end $$;
 create trigger wait_for_test before update on listener_event for each row
 when (new.finished_at is not null and new.tenant_id = '${large.tenant.id}') execute function wait_for_test()`);
-  const holder = await pool.connect();
-  await holder.query('select pg_advisory_lock(1, 2)');
+  const owner = await pool.connect();
+  await owner.query('select pg_advisory_lock(1, 2)');
   const body = JSON.stringify('x'.repeat(70_000));
   for (let n = 0; n < 8; n += 1) await deliver(large.listener.id, { body });
   await eventually(async () => {
@@ -531,7 +531,7 @@ when (new.finished_at is not null and new.tenant_id = '${large.tenant.id}') exec
   });
 
   await deliver(other.listener.id, { body: '{}' });
-  const ended = await settled(other.listener).finally(() => holder.release(true));
+  const ended = await settled(other.listener).finally(() => owner.release(true));
   expect(ended).toMatchObject([{ state: 'done' }]);
   expect((await settled(large.listener)).map(({ state }) => state)).toEqual(Array(8).fill('done'));
   await pool.query('drop function wait_for_test cascade');

@@ -12,7 +12,7 @@ import { newID } from '#shared/core/ids.ts';
 import { findChromium } from '../servers/chromium.ts';
 import { type Cluster, startCluster } from '../support/cluster.ts';
 import { aTenant, aWidget, aWorkflow, chain, type TestTenant } from '../support/factories.ts';
-import { startHeld } from '../support/held-server.ts';
+import { startGated } from '../support/held-server.ts';
 import { type Spawned, spawnNode } from '../support/process.ts';
 import { eventually } from '../support/settle.ts';
 import { openSocket, type SocketMessage } from '../support/socket.ts';
@@ -92,7 +92,7 @@ async function aClient(instanceID: string, { widgetID, index, open }: Showing) {
 test('40 clients of 8 runs lose nothing and hear nothing twice when one of two API processes is killed', async () => {
   await isReady(urlOf(0));
   // The runs stay in their midst until all clients are there.
-  await using service = await startHeld();
+  await using service = await startGated();
   const waits = (name: string) =>
     Object.fromEntries(Array.from({ length: 4 }, (_, n) => [`${name}${n}`, { type: 'delay', delayMs: 30 }]));
   const nodes = { ...waits('before'), call: { type: 'http', url: service.origin }, ...waits('after') };

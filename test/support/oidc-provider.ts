@@ -28,7 +28,7 @@ export interface OidcProvider extends AsyncDisposable {
   /** Revokes this access token; its refresh token stays valid. */
   forget(accessToken: string): Promise<void>;
   /** From now on the deployment's client may also be sent back to this address, and be given refresh tokens, as its console is. */
-  admit(redirectURI: string): void;
+  allow(redirectURI: string): void;
   /** Revokes the whole grant, the other tokens of the client included. */
   revoke(token: string): Promise<void>;
   /** How often it was asked to revoke a token. */
@@ -144,7 +144,7 @@ export async function startOidcProvider(settings: OidcSettings = {}): Promise<Oi
       keys = [await makeKey(), ...(withdraw ? [] : keys)];
       current = serve();
     },
-    admit(uri) {
+    allow(uri) {
       consoles.push(uri);
       current = serve();
     },

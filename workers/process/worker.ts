@@ -124,7 +124,21 @@ export async function createWorker({ config, logger, queueNames, pages }: Worker
   const { onFinished } = dispatch;
   const flowKeys = createFlowKeys(pool);
   const events = createEventProcessing({
-    ...{ flowKeys, pool, runs, rights, sandbox, queries, publisher, buffers, reader, bytes, notifyCompletion, onFinished, logger },
+    ...{
+      flowKeys,
+      pool,
+      runs,
+      rights,
+      sandbox,
+      queries,
+      publisher,
+      buffers,
+      reader,
+      bytes,
+      notifyCompletion,
+      onFinished,
+      logger,
+    },
     releaseNext: createReleaseNext({ pool, producer, logger }),
     events: workflowEvents,
   });

@@ -1,4 +1,4 @@
-import { type PolicyCaller, type PermissionScope, type Policy, seesSomething } from '#shared/access/policy/enforcer.ts';
+import { type PermissionScope, type Policy, type PolicyCaller, seesSomething } from '#shared/access/policy/enforcer.ts';
 import { type Permission, type ResourcePermission, splitPermission } from '#shared/access/policy/permissions.ts';
 import type { VisibilityFilter } from '#shared/access/policy/rule-index.ts';
 import { AppError } from '#shared/core/errors.ts';

@@ -26,11 +26,11 @@ export function consolePages(config: Config): IRouter {
   return router;
 }
 
-/** A page of the build, and the files that it loads, which it expects at `/console/`. `facts` stand in the fleet's page. */
+/** A page of the build, and the files that it loads, which it expects at `/console/`. `details` stand in the fleet's page. */
 export function openConsole(
   { console: { folder, publicURL }, auth }: Config,
   name: 'index.html' | 'fleet.html',
-  facts: object = {},
+  details: object = {},
 ) {
   const isHTTPS = publicURL?.startsWith('https:') ?? false;
   // Operators sign in at the board itself.
@@ -55,14 +55,14 @@ export function openConsole(
       .set('cache-control', 'no-cache')
       .type('html');
     const found = await load();
-    if (found) response.send(found.page.replaceAll('NONCE', nonce).replace('FACTS', () => asText(facts)));
+    if (found) response.send(found.page.replaceAll('NONCE', nonce).replace('FACTS', () => asText(details)));
     else sendUnbuilt(response, folder);
   };
   return { files, page };
 }
 
-function asText(facts: object): string {
-  return html`${JSON.stringify(facts)}`.text;
+function asText(details: object): string {
+  return html`${JSON.stringify(details)}`.text;
 }
 
 async function readBuilt(folder: string, name: string): Promise<Built | undefined> {

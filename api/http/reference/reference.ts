@@ -2,9 +2,9 @@ import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createGunzip } from 'node:zlib';
 import { type IRouter, type Response, Router } from 'express';
+import type { OpenAPI } from '../openapi/types.ts';
 import { html } from '../response/html.ts';
 import { iconLink } from '../response/icon.ts';
-import type { OpenAPI } from '../openapi/types.ts';
 import { type Bundle, readBundle } from './bundle.ts';
 
 /** The reference at `/docs`: Scalar's page, all of it from this server, under a policy that lets in nothing else. */

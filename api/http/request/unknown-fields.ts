@@ -25,7 +25,7 @@ export function findUnknownFields(
   at: readonly (string | number)[] = [],
 ): UnknownFields {
   const found: UnknownFields = { fields: [], count: 0 };
-  look(partOf(schemas), value, { found, at });
+  visit(partOf(schemas), value, { found, at });
   return found;
 }
 
@@ -45,21 +45,21 @@ interface Position {
   key?: string | number;
 }
 
-function look(part: Part, value: unknown, position: Position): void {
+function visit(part: Part, value: unknown, position: Position): void {
   if (part.isSilent || !isObject(value) || isEmptyList(value)) return;
   const { found } = position;
   if (Array.isArray(value)) {
     const elementAt = part.elementsOf(value);
     for (const [key, element] of value.entries()) {
       const inner = elementAt(key);
-      if (inner) look(inner, element, { found, parent: position, key });
+      if (inner) visit(inner, element, { found, parent: position, key });
     }
     return;
   }
   const keys = part.keysOf(value);
   for (const key of Object.keys(value)) {
     const inner = keys.fields.get(key) ?? keys.rest;
-    if (inner) look(inner, Reflect.get(value, key), { found, parent: position, key });
+    if (inner) visit(inner, Reflect.get(value, key), { found, parent: position, key });
     else if (!keys.isOpen) report([...keys.fields.keys()], value, { found, parent: position, key });
   }
 }

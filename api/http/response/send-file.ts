@@ -22,9 +22,9 @@ export async function sendFile(
 ): Promise<void> {
   const { fileSize: size, digest } = file;
   const etag = `"${Buffer.from(digest, 'hex').toString('base64url')}"`;
-  const kept = { etag, 'cache-control': 'private, no-store', ...headers };
-  if (isKept(response, etag)) {
-    response.status(304).set(kept).end();
+  const stored = { etag, 'cache-control': 'private, no-store', ...headers };
+  if (isStored(response, etag)) {
+    response.status(304).set(stored).end();
     return;
   }
   const range = rangeOf(response.req, { size, etag });
@@ -43,7 +43,7 @@ export async function sendFile(
       'content-security-policy': "default-src 'none'; sandbox",
       'x-content-type-options': 'nosniff',
       'cross-origin-resource-policy': 'same-site',
-      ...kept,
+      ...stored,
     });
     for (; !part.done; part = await parts.next())
       if (!response.write(part.value)) await once(response, 'drain', { signal });
@@ -54,7 +54,7 @@ export async function sendFile(
 }
 
 /** The client has this file already. */
-function isKept(response: Response, etag: string): boolean {
+function isStored(response: Response, etag: string): boolean {
   response.set({ etag });
   const isFresh = response.req.fresh;
   response.removeHeader('etag');

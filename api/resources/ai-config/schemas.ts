@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { aiProviders } from '#shared/apps/ai/providers.ts';
-import { Message } from '../../http/fields/response-parts.ts';
 import { ID } from '../../http/fields/id.ts';
+import { Message } from '../../http/fields/response-parts.ts';
 import { exampleAIConfig, exampleAIConfigChange, exampleAITest, exampleAIUsage } from './examples.ts';
 
 export const TenantID = z.object({ tenantID: ID });

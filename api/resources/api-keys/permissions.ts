@@ -2,7 +2,7 @@ import type { RuleSpec } from '#shared/access/policy/change.ts';
 import { type RolePermission, ruleOf } from '#shared/access/policy/permissions.ts';
 import { requireRoles } from '#shared/access/policy/roles.ts';
 import type { EntityManager } from '#shared/entities/orm.ts';
-import { type Holder, requireHeld } from '../../http/access/grant.ts';
+import { type Granter, requireGrantable } from '../../http/access/grant.ts';
 
 /** Rules that give the key its permissions. */
 export function rulesOf(keyID: string, permissions: readonly RolePermission[]): RuleSpec[] {
@@ -18,9 +18,9 @@ interface Rights {
 export async function requireRights(
   em: EntityManager,
   tenantID: string,
-  owner: Holder,
+  owner: Granter,
   { permissions, roleIDs }: Rights,
 ): Promise<void> {
-  await requireHeld(owner, { permissions });
-  for (const role of await requireRoles(em, tenantID, roleIDs)) await requireHeld(owner, role);
+  await requireGrantable(owner, { permissions });
+  for (const role of await requireRoles(em, tenantID, roleIDs)) await requireGrantable(owner, role);
 }

@@ -53,9 +53,9 @@ function updateBy(words: Words): ApiRoute {
         const added = after.filter((permission) => !before.includes(permission));
         const isRevived = (key.isDisabled && body.isDisabled === false) || lastsLonger(key, body.apiKeyExpiry);
         // A caller can grant only permissions it holds: new ones, and all of them when an expired or disabled key is revived.
-        const held = (await readRoleIDs(onEntities(tx), tenantID, [key.id])).get(key.id) ?? [];
-        const roleIDs = body.roleIDs ?? held;
-        const addedRoles = roleIDs.filter((id) => !held.includes(id));
+        const assigned = (await readRoleIDs(onEntities(tx), tenantID, [key.id])).get(key.id) ?? [];
+        const roleIDs = body.roleIDs ?? assigned;
+        const addedRoles = roleIDs.filter((id) => !assigned.includes(id));
         const news = { permissions: added.filter((one) => !isCovered(one, before)), roleIDs: addedRoles };
         const given = isRevived ? { permissions: after, roleIDs } : news;
         await requireRights(tx, tenantID, { require, holds }, given);

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { Message } from '../../http/fields/response-parts.ts';
 import { ID } from '../../http/fields/id.ts';
 import { explorerPage, pageFields, pageQuery } from '../../http/fields/paging.ts';
+import { Message } from '../../http/fields/response-parts.ts';
 import { Title } from '../../http/fields/text.ts';
 import { AppPageConfig } from '../../pages/app-page-config.ts';
 import { ChangeNote } from '../../versions/schemas.ts';

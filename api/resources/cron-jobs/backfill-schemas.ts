@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { Message } from '../../http/fields/response-parts.ts';
 import { ID } from '../../http/fields/id.ts';
 import { pageFields, pageQuery, standardPage } from '../../http/fields/paging.ts';
+import { Message } from '../../http/fields/response-parts.ts';
 import { exampleBackfill, exampleBackfillCreate } from './examples.ts';
 
 export const BackfillID = z.object({ cronJobID: ID, backfillID: ID });

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { TickOutcome, TickStatus, TriggerType } from '#shared/triggers/cron/job.ts';
-import { Message, WorkError } from '../../http/fields/response-parts.ts';
 import { pageFields, pageQuery, standardPage } from '../../http/fields/paging.ts';
+import { Message, WorkError } from '../../http/fields/response-parts.ts';
 import { exampleCronStatus, exampleTick } from './examples.ts';
 
 export const HistoryList = z.object({

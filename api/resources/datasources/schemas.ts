@@ -2,10 +2,10 @@ import { z } from 'zod';
 import { JsonObject } from '#shared/core/json.ts';
 import { datasourceTypes } from '#shared/datasources/types/index.ts';
 import { DatasourceItem } from '#shared/messaging/queues/datasource-metadata.ts';
-import { Message, WorkflowReference } from '../../http/fields/response-parts.ts';
-import { FormsByType } from '../../http/forms/form.ts';
 import { ID } from '../../http/fields/id.ts';
 import { pageFields, pageQuery, standardPage } from '../../http/fields/paging.ts';
+import { Message, WorkflowReference } from '../../http/fields/response-parts.ts';
+import { FormsByType } from '../../http/forms/form.ts';
 import {
   exampleDatasource,
   exampleDatasourceCreate,

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { folderedTypes } from '#shared/entities/tables/folder.ts';
-import { Message } from '../../http/fields/response-parts.ts';
 import { ID } from '../../http/fields/id.ts';
 import { explorerPage, pageFields, pageQuery } from '../../http/fields/paging.ts';
+import { Message } from '../../http/fields/response-parts.ts';
 import { Title } from '../../http/fields/text.ts';
 import { exampleFolder, exampleFolderCreate, exampleFolderUpdate, exampleMove } from './examples.ts';
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { Message } from '../../http/fields/response-parts.ts';
 import { ID } from '../../http/fields/id.ts';
 import { pageFields, pageQuery, standardPage } from '../../http/fields/paging.ts';
+import { Message } from '../../http/fields/response-parts.ts';
 import { exampleBuffered, exampleCounts, exampleEvent, exampleEventDetail, exampleRedrive } from './event-examples.ts';
 
 export const EventID = z.object({ listenerID: ID, eventID: ID });

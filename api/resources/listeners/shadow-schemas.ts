@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { IterationPath } from '#shared/workflow/progress/activation.ts';
-import { WorkError } from '../../http/fields/response-parts.ts';
 import { ID } from '../../http/fields/id.ts';
+import { WorkError } from '../../http/fields/response-parts.ts';
 import { exampleShadow } from './event-examples.ts';
 import { EventID } from './event-schemas.ts';
 

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { Notification } from '#shared/messaging/realtime/notifications.ts';
-import { Message } from '../../http/fields/response-parts.ts';
 import { Flag } from '../../http/fields/flag.ts';
 import { ID } from '../../http/fields/id.ts';
 import { pageFields, pageQuery, standardPage } from '../../http/fields/paging.ts';
+import { Message } from '../../http/fields/response-parts.ts';
 
 export const NotificationID = z.object({ notificationID: ID });
 

@@ -11,8 +11,8 @@ import type { EntityManager } from '#shared/entities/orm.ts';
 import { Datasource } from '#shared/entities/tables/datasource.ts';
 import { definitionIssues } from '#shared/workflow/inputs.ts';
 import { typeAccess } from '../../assets/datasource-access.ts';
-import type { Access } from '../../http/route/input.ts';
 import { findUnknownFields, type UnknownFields } from '../../http/request/unknown-fields.ts';
+import type { Access } from '../../http/route/input.ts';
 
 /** The target of a query as a client names it: a datasource, a type, or both. */
 interface NamedTarget {

@@ -4,7 +4,7 @@ import { rulesOfRole } from '#shared/access/policy/roles.ts';
 import { Role as RoleEntity } from '#shared/entities/tables/role.ts';
 import { createAsset } from '../../assets/assets.ts';
 import { tenantRoute } from '../../context/routes.ts';
-import { requireHeld } from '../../http/access/grant.ts';
+import { requireGrantable } from '../../http/access/grant.ts';
 import { Message } from '../../http/fields/response-parts.ts';
 import { presentRole } from './present.ts';
 import { Role, RoleCreate } from './schemas.ts';
@@ -23,7 +23,7 @@ export const createRole = tenantRoute({
 
   async handle({ body, caller, em, tenantID, newAssetID, require, holds }) {
     const { roleName, roleDescription, permissions = [], assetPermissions = [], folderID } = body;
-    await requireHeld({ require, holds }, { permissions, assetPermissions });
+    await requireGrantable({ require, holds }, { permissions, assetPermissions });
     const content = { id: newAssetID(), permissions, assetPermissions };
     const described = { roleName, roleDescription, folderID };
     const role = await createAsset(em, caller, 'role', RoleEntity, { ...content, ...described });

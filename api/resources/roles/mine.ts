@@ -16,12 +16,12 @@ export const listMyPermissions = tenantRoute({
 
   async handle({ query: { object }, scopeOf, require }) {
     if (object) {
-      const held: Permission[] = [];
+      const assigned: Permission[] = [];
       for (const permission of permissions) {
         const isOfType = splitPermission(permission)[0] === object.slice(0, object.indexOf(':'));
-        if (isOfType && (await isAllowed({ require }, { permission, object }))) held.push(permission);
+        if (isOfType && (await isAllowed({ require }, { permission, object }))) assigned.push(permission);
       }
-      return { permissions: held, permissionsOnSome: [] };
+      return { permissions: assigned, permissionsOnSome: [] };
     }
     const scopes = await Promise.all(permissions.map(scopeOf));
     const those = (wanted: 'all' | 'some') => permissions.filter((_permission, index) => scopes[index] === wanted);

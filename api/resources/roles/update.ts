@@ -6,7 +6,7 @@ import { onEntities } from '#shared/db/query.ts';
 import type { EntityManager } from '#shared/entities/orm.ts';
 import type { Role as RoleEntity } from '#shared/entities/tables/role.ts';
 import { tenantRoute } from '../../context/routes.ts';
-import { requireHeld } from '../../http/access/grant.ts';
+import { requireGrantable } from '../../http/access/grant.ts';
 import { Message } from '../../http/fields/response-parts.ts';
 import { findOwnRole } from './find.ts';
 import { presentRole } from './present.ts';
@@ -25,7 +25,7 @@ export const updateRole = tenantRoute({
   response: z.object({ role: Role, message: Message }),
 
   async handle({ params, body, em, tenantID, require, holds }) {
-    const check = (added: RoleContent) => requireHeld({ require, holds }, added);
+    const check = (added: RoleContent) => requireGrantable({ require, holds }, added);
     const role = await changeOwnRole(em, { tenantID, roleID: params.roleID, body }, check);
     return { role: presentRole(role), message: 'Role updated' };
   },

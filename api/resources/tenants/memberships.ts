@@ -16,7 +16,10 @@ export async function readTenantMemberships(
   userID: string,
   tenantIDs: readonly string[],
 ): Promise<TenantMemberships> {
-  const { rows } = await query<TenantMembership & { tenantID: string }>(MEMBERSHIPS, [userID, JSON.stringify(tenantIDs)]);
+  const { rows } = await query<TenantMembership & { tenantID: string }>(MEMBERSHIPS, [
+    userID,
+    JSON.stringify(tenantIDs),
+  ]);
   const found = new Map(rows.map(({ tenantID, role, roles }) => [tenantID, { role, roles }]));
   // A user who has left since the list was read is shown as a member without roles.
   return { get: (tenantID) => found.get(tenantID) ?? { role: 'MEMBER', roles: [] } };

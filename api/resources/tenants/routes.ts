@@ -8,9 +8,9 @@ import { countAssets } from './count.ts';
 import { createTenant } from './create.ts';
 import { deleteTenant } from './delete.ts';
 import { readLogo } from './logo.ts';
+import { readTenantMemberships } from './memberships.ts';
 import { presentTenant } from './present.ts';
 import { CountedTenant, OwnTenants, TenantID, TenantList } from './schemas.ts';
-import { readTenantMemberships } from './memberships.ts';
 import { testDatabase } from './test-database.ts';
 import { updateTenant } from './update.ts';
 import { uploadLogo } from './upload-logo.ts';
@@ -41,7 +41,10 @@ export const tenantRoutes = [
         userID,
         rows.map(({ id }) => id),
       );
-      return { tenants: rows.map((tenant) => ({ ...presentTenant(tenant), ...memberships.get(tenant.id) })), ...fields };
+      return {
+        tenants: rows.map((tenant) => ({ ...presentTenant(tenant), ...memberships.get(tenant.id) })),
+        ...fields,
+      };
     },
   }),
 

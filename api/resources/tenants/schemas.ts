@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { DatabaseURL } from '#shared/datasources/tenant-database/url.ts';
-import { RoleReference } from '../../http/fields/response-parts.ts';
 import { ID } from '../../http/fields/id.ts';
 import { explorerPage, pageFields, pageQuery } from '../../http/fields/paging.ts';
+import { RoleReference } from '../../http/fields/response-parts.ts';
 import { Title } from '../../http/fields/text.ts';
 import { AssetCounts } from './count.ts';
 import {

@@ -7,7 +7,7 @@ import type { EntityManager } from '#shared/entities/orm.ts';
 import { Invitation } from '#shared/entities/tables/invitation.ts';
 import { recordChanges } from '../../audit/changes.ts';
 import { tenantRoute } from '../../context/routes.ts';
-import { requireHeld } from '../../http/access/grant.ts';
+import { requireGrantable } from '../../http/access/grant.ts';
 import { Message } from '../../http/fields/response-parts.ts';
 import type { TenantInput } from '../../http/route/input.ts';
 import { addMember } from '../../people/members.ts';
@@ -30,7 +30,7 @@ export const addUser = tenantRoute({
 
   async handle({ body, caller, em, tenantID, require, holds }) {
     const { userEmail, roleIDs, folderID = null } = body;
-    for (const role of await requireRoles(em, tenantID, roleIDs)) await requireHeld({ require, holds }, role);
+    for (const role of await requireRoles(em, tenantID, roleIDs)) await requireGrantable({ require, holds }, role);
     const userID = await inEntityTransaction(em, async () => {
       const query = onEntities(em);
       await lockAddress(query, userEmail);

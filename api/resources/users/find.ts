@@ -17,7 +17,7 @@ export async function findTenantUser(em: EntityManager, id: string): Promise<Ten
 
 export async function describeUser(em: EntityManager, id: string): Promise<z.input<typeof TenantUser>> {
   const user = await findTenantUser(em, id);
-  const rolesOf = await findHeldRoles(em, [user]);
+  const rolesOf = await findAssignedRoles(em, [user]);
   return presentTenantUser(user, rolesOf(user));
 }
 
@@ -26,15 +26,15 @@ export async function describeUsers(
   em: EntityManager,
   users: readonly TenantUserEntity[],
 ): Promise<z.input<typeof TenantUser>[]> {
-  const rolesOf = await findHeldRoles(em, users);
+  const rolesOf = await findAssignedRoles(em, users);
   return users.map((user) => presentTenantUser(user, rolesOf(user)));
 }
 
-async function findHeldRoles(em: EntityManager, users: readonly TenantUserEntity[]) {
-  const held = await findRoleIDs(em, users);
-  const ids = new Set([...held.values()].flat());
+async function findAssignedRoles(em: EntityManager, users: readonly TenantUserEntity[]) {
+  const assigned = await findRoleIDs(em, users);
+  const ids = new Set([...assigned.values()].flat());
   const roles = await em.find(Role, { id: { $in: [...ids] } }, { fields: ['roleName'], orderBy: { roleName: 'asc' } });
-  return ({ id: userID }: TenantUserEntity) => roles.filter(({ id }) => held.get(userID)?.includes(id));
+  return ({ id: userID }: TenantUserEntity) => roles.filter(({ id }) => assigned.get(userID)?.includes(id));
 }
 
 /** Ids of the roles of each member, or of each invitation. */
@@ -42,13 +42,13 @@ export async function findRoleIDs(
   em: EntityManager,
   users: readonly TenantUserEntity[],
 ): Promise<Map<string, string[]>> {
-  const held = new Map(users.map(({ id, roleIDs }) => [id, [...roleIDs]]));
+  const assigned = new Map(users.map(({ id, roleIDs }) => [id, [...roleIDs]]));
   const members = users.filter(({ isPending }) => !isPending);
   const [tenantID] = members.map((member) => member.tenantID);
-  if (tenantID === undefined) return held;
+  if (tenantID === undefined) return assigned;
   const ids = members.map(({ id }) => id);
-  for (const [id, roleIDs] of await readRoleIDs(onEntities(em), tenantID, ids)) held.set(id, roleIDs);
-  return held;
+  for (const [id, roleIDs] of await readRoleIDs(onEntities(em), tenantID, ids)) assigned.set(id, roleIDs);
+  return assigned;
 }
 
 /** The membership of a user, as the audit trail shows it. */

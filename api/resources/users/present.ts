@@ -3,12 +3,12 @@ import type { TenantUser as TenantUserEntity } from '#shared/entities/tables/ten
 import type { User } from '#shared/entities/tables/user.ts';
 import type { Person, TenantUser } from './schemas.ts';
 
-export interface HeldRole {
+export interface AssignedRole {
   id: string;
   roleName: string;
 }
 
-export function presentTenantUser(user: TenantUserEntity, roles: readonly HeldRole[]): z.input<typeof TenantUser> {
+export function presentTenantUser(user: TenantUserEntity, roles: readonly AssignedRole[]): z.input<typeof TenantUser> {
   const { id, isDisabled, isPending, role } = user;
   return {
     id,
@@ -21,7 +21,7 @@ export function presentTenantUser(user: TenantUserEntity, roles: readonly HeldRo
     isPending,
     isTenantAdmin: role === 'ADMIN',
     userTenantRelationship: role,
-    roles: roles.map((held) => ({ roleID: held.id, roleName: held.roleName })),
+    roles: roles.map((assigned) => ({ roleID: assigned.id, roleName: assigned.roleName })),
     folderID: user.folderID ?? null,
     lastSeen: user.lastSeen?.toISOString() ?? null,
     tenantUserFrom: user.createdAt.toISOString(),

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { RoleReference } from '../../http/fields/response-parts.ts';
 import { ID } from '../../http/fields/id.ts';
 import { pageFields, pageQuery, standardPage } from '../../http/fields/paging.ts';
+import { RoleReference } from '../../http/fields/response-parts.ts';
 import { requireOne } from '../../http/fields/text.ts';
 import { normalAddress } from '../../people/people.ts';
 import { examplePerson, exampleTenantUser, exampleUserAdd, exampleUserRoles } from './examples.ts';

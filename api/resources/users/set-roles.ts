@@ -10,7 +10,7 @@ import type { TenantUser as TenantUserEntity } from '#shared/entities/tables/ten
 import { recordUpdate } from '../../audit/changes.ts';
 import { ACCESS_CHANNEL, type AccessSignal } from '../../auth/access-signals.ts';
 import { tenantRoute } from '../../context/routes.ts';
-import { type Holder, requireHeld } from '../../http/access/grant.ts';
+import { type Granter, requireGrantable } from '../../http/access/grant.ts';
 import { Message } from '../../http/fields/response-parts.ts';
 import { setRelationship } from '../../people/members.ts';
 import { describeUser, findRoleIDs, findTenantUser, membershipOf } from './find.ts';
@@ -31,14 +31,14 @@ export const setUserRoles = tenantRoute({
   errors: ['409'],
 
   async handle({ params, body, em, tenantID, require, holds }, { messaging: { backplane } }) {
-    const holder = { require, holds };
+    const owner = { require, holds };
     const user = await em.transactional(async (tx) => {
       await lockRules(onEntities(tx), tenantID);
       const found = await findTenantUser(tx, params.tenantUserID);
       const before = await membershipOf(tx, found.id);
-      await requireAddedRoles(tx, holder, { tenantID, user: found, roleIDs: body.roleIDs });
+      await requireAddedRoles(tx, owner, { tenantID, user: found, roleIDs: body.roleIDs });
       if (found.isPending) await changeInvitation(tx, found, body);
-      else await changeMember(tx, holder, { tenantID, user: found, body });
+      else await changeMember(tx, owner, { tenantID, user: found, body });
       const asset = { assetType: 'tenantUser', assetID: found.id };
       await recordUpdate(onEntities(tx), tenantID, { ...asset, before, after: await membershipOf(tx, found.id) });
       return describeUser(tx, found.id);
@@ -53,23 +53,23 @@ type Body = z.output<typeof UserRoles>;
 
 async function requireAddedRoles(
   em: EntityManager,
-  holder: Holder,
+  owner: Granter,
   { tenantID, user, roleIDs }: { tenantID: string; user: TenantUserEntity; roleIDs: string[] },
 ): Promise<void> {
   const before = new Set((await findRoleIDs(em, [user])).get(user.id));
   for (const role of await requireRoles(em, tenantID, roleIDs))
-    if (!before.has(role.id)) await requireHeld(holder, role);
+    if (!before.has(role.id)) await requireGrantable(owner, role);
 }
 
 async function changeMember(
   em: EntityManager,
-  holder: Holder,
+  owner: Granter,
   { tenantID, user, body }: { tenantID: string; user: TenantUserEntity; body: Body },
 ): Promise<void> {
   const role = body.userTenantRelationship ?? user.role;
   if (role !== user.role) {
     const query = onEntities(em);
-    if (role === 'ADMIN') await requireHeld(holder, { permissions: ['*'] });
+    if (role === 'ADMIN') await requireGrantable(owner, { permissions: ['*'] });
     else await requireOtherAdmin(query, tenantID, user);
     await setRelationship(query, { tenantID, userID: user.id, role });
   }

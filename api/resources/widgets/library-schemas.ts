@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { Json, JsonObject } from '#shared/core/json.ts';
-import { Message } from '../../http/fields/response-parts.ts';
 import { ID } from '../../http/fields/id.ts';
 import { pageFields, pageQuery, standardPage } from '../../http/fields/paging.ts';
+import { Message } from '../../http/fields/response-parts.ts';
 import { Title } from '../../http/fields/text.ts';
 import { exampleBundle, exampleEntry, exampleInstallation, examplePreview } from './library-examples.ts';
 import { WidgetType } from './schemas.ts';

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { JsonObject } from '#shared/core/json.ts';
-import { Message } from '../../http/fields/response-parts.ts';
 import { ID } from '../../http/fields/id.ts';
 import { explorerPage, pageFields, pageQuery } from '../../http/fields/paging.ts';
+import { Message } from '../../http/fields/response-parts.ts';
 import { Title } from '../../http/fields/text.ts';
 import { exampleSchemas, exampleWidget, exampleWidgetCreate, exampleWidgetUpdate } from './examples.ts';
 

@@ -63,13 +63,13 @@ const routes = [
       const aborted = once(signal, 'abort');
       begun();
       await aborted;
-      gone();
+      closed();
       return {};
     },
   }),
 ];
 let begun = () => {};
-let gone = () => {};
+let closed = () => {};
 
 describe('the server', () => {
   let api: SmallApi;
@@ -321,7 +321,7 @@ describe('the server', () => {
     const { tenantID, path } = await api.tenant(ada);
     await api.grant(tenantID, { subject: ada.userID, object: '*', action: '*' });
     const { promise, resolve } = Promise.withResolvers<void>();
-    gone = resolve;
+    closed = resolve;
     const { promise: handling, resolve: begin } = Promise.withResolvers<void>();
     begun = begin;
 

@@ -50,12 +50,12 @@ function holdImports({ id }: TestTenant): Promise<AsyncDisposable> {
 async function holdLock(name: string): Promise<AsyncDisposable> {
   const client = await cluster.pool.connect();
   await client.query('select pg_advisory_lock(hashtextextended($1, 0))', [name]);
-  const held = new AsyncDisposableStack();
-  held.defer(async () => {
+  const locked = new AsyncDisposableStack();
+  locked.defer(async () => {
     await client.query('select pg_advisory_unlock_all()');
     client.release();
   });
-  return held;
+  return locked;
 }
 
 test('an import in the background answers as the request would have', async () => {
@@ -90,7 +90,7 @@ test('says how far it is, and shows nothing to others before all is there', asyn
   const total = bundle.items.length;
 
   // The listener waits, which needs others before it.
-  await using held = await holdLock(`listener.endpoint.${tenant.id}`);
+  await using locked = await holdLock(`listener.endpoint.${tenant.id}`);
   const id = await begin(who, { bundle });
   await eventually(async () => {
     const job = await jobOf(who, id);
@@ -99,7 +99,7 @@ test('says how far it is, and shows nothing to others before all is there', asyn
     expect(job.done).toBeLessThan(total);
   });
   expect((await who.get('T/datasources')).body.datasources).toEqual([]);
-  await held[Symbol.asyncDispose]();
+  await locked[Symbol.asyncDispose]();
 
   expect(await ended(who, id)).toMatchObject({ status: 'COMPLETED', done: total });
   expect((await who.get('T/listeners')).body.listeners).toHaveLength(1);
@@ -199,13 +199,13 @@ test('is done with the permissions of its caller at that time', async () => {
   const [byMember, byKey] = [cluster.as(member).in(tenant), cluster.withKey(key).in(tenant)];
 
   expect((await ended(byKey, await begin(byKey, { bundle: bundleOf(1) }))).status).toBe('COMPLETED');
-  await using held = await holdImports(tenant);
+  await using locked = await holdImports(tenant);
   const creator = cluster.as(tenant.creator).in(tenant);
   await begin(creator, { bundle: bundleOf(1) });
   const ids = [await begin(byKey, { bundle: bundleOf(1) }), await begin(byMember, { bundle: bundleOf(1) })];
   await cluster.pool.query('update api_key set is_disabled = true where id = $1', [key.id]);
   await cluster.pool.query('delete from membership where user_id = $1', [member.id]);
-  await held[Symbol.asyncDispose]();
+  await locked[Symbol.asyncDispose]();
 
   const [ofKey, ofMember] = [await ended(creator, ids[0] ?? ''), await ended(creator, ids[1] ?? '')];
   expect([ofKey.error.code, ofMember.error.code]).toEqual(['INVALID_API_KEY', 'PERMISSION_DENIED']);
@@ -215,10 +215,10 @@ test('is done with the permissions of its caller at that time', async () => {
 test('a job that was committed and not noted is not done again', async () => {
   const tenant = await aTenant(cluster);
   const who = cluster.as(tenant.creator).in(tenant);
-  await using held = await holdImports(tenant);
+  await using locked = await holdImports(tenant);
   const id = await begin(who, { bundle: bundleOf(2) });
   const { rows } = await cluster.pool.query<{ request: string }>('select request from import_job where id = $1', [id]);
-  await held[Symbol.asyncDispose]();
+  await locked[Symbol.asyncDispose]();
   const first = await ended(who, id);
 
   await cluster.pool.query('update import_job set ended_at = null, request = $2 where id = $1', [id, rows[0]?.request]);
@@ -232,7 +232,7 @@ test('a tenant has five at most that wait, and creators take turns', async () =>
   const [tenant, other] = [await aTenant(cluster), await aTenant(cluster)];
   const who = cluster.as(tenant.creator).in(tenant);
   const second = await aTenant(cluster, { creator: tenant.creator });
-  await using held = await holdImports(tenant);
+  await using locked = await holdImports(tenant);
 
   const ids: string[] = [];
   for (let n = 0; n < 5; n += 1) ids.push(await begin(who, { bundle: bundleOf(1) }));
@@ -247,14 +247,14 @@ test('a tenant has five at most that wait, and creators take turns', async () =>
   expect((await jobOf(ofSame, waiting)).status).toBe('QUEUED');
   const states = async () => (await who.get('T/import/jobs')).body.jobs.map(({ status }: { status: string }) => status);
   expect((await states()).sort()).toEqual(['QUEUED', 'QUEUED', 'QUEUED', 'QUEUED', 'RUNNING']);
-  await held[Symbol.asyncDispose]();
+  await locked[Symbol.asyncDispose]();
   await eventually(async () => expect(new Set(await states())).toEqual(new Set(['COMPLETED'])));
 });
 
 test('a job whose processes always end is given up', async () => {
   const tenant = await aTenant(cluster);
   const who = cluster.as(tenant.creator).in(tenant);
-  await using held = await holdImports(tenant);
+  await using locked = await holdImports(tenant);
   const id = await begin(who, { bundle: bundleOf(1) });
   await eventually(async () => expect((await jobOf(who, id)).status).toBe('RUNNING'));
   await cluster.pool.query(
@@ -263,7 +263,7 @@ test('a job whose processes always end is given up', async () => {
   );
 
   const job = await ended(who, id);
-  await held[Symbol.asyncDispose]();
+  await locked[Symbol.asyncDispose]();
 
   expect(job).toMatchObject({
     status: 'FAILED',

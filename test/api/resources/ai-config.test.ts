@@ -184,7 +184,7 @@ test('the call ends at the provider when the client goes away', async () => {
   const before = other.abandoned();
   other.play({ hangs: true });
   const leaving = new AbortController();
-  const gone = fetch(`${cluster.baseURL}/api/v1/tenants/${tenant.id}/ai-config/test`, {
+  const removed = fetch(`${cluster.baseURL}/api/v1/tenants/${tenant.id}/ai-config/test`, {
     method: 'POST',
     headers: { authorization: `Bearer ${await cluster.tokenFor(tenant.creator)}` },
     signal: leaving.signal,
@@ -192,7 +192,7 @@ test('the call ends at the provider when the client goes away', async () => {
   await eventually(async () => expect((await api().get('T/ai/usage')).body.usage.calls.used).toBe(1));
   leaving.abort();
 
-  await expect(gone).rejects.toThrow();
+  await expect(removed).rejects.toThrow();
   await eventually(() => expect(other.abandoned()).toBe(before + 1), 1_000);
   await eventually(async () => expect((await api().get('T/ai/usage')).body.usage.calls.used).toBe(0));
 });

@@ -233,8 +233,8 @@ describe('rotation', () => {
 
     expect(await rotate(`${next},${old}`)).toBe(0);
 
-    const both = createKeyRing(ringOf(next, old));
-    const onlyNew = createKeyRing(ringOf(next));
+    const both = createKeyRing(keysOf(next, old));
+    const onlyNew = createKeyRing(keysOf(next));
     const { rows } = await cluster.context.pool.query(
       'select id, tenant_db_url as sealed from tenant where id = any($1)',
       [ids],
@@ -278,7 +278,7 @@ function cluster0Key(): string {
   return `test:${Buffer.alloc(32, 7).toString('base64')}`;
 }
 
-function ringOf(...keys: string[]) {
+function keysOf(...keys: string[]) {
   return keys.map((text) => {
     const [id = '', key = ''] = text.split(':');
     return { id, key: Buffer.from(key, 'base64') };

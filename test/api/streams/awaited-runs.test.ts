@@ -138,10 +138,10 @@ test('a wait ends with its time, with its client, and with the process', async (
   using expected = awaited.expect(run);
   expect(await expected.outcome(20, here)).toBeUndefined();
 
-  const gone = new AbortController();
+  const ended = new AbortController();
   using left = awaited.expect(run);
-  const waiting = left.outcome(TIMEOUT_MS, gone.signal);
-  gone.abort();
+  const waiting = left.outcome(TIMEOUT_MS, ended.signal);
+  ended.abort();
   expect(await waiting).toBeUndefined();
 
   await using other = createAwaitedRuns(needs());

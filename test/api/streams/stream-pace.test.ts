@@ -108,15 +108,15 @@ const idsIn = (text: string) => [...text.matchAll(/^id: (\d+)$/gm)].map(([, id])
 test('a client that takes nothing holds a page and no more, and is disconnected after a while', async () => {
   const instanceID = await aLargeRun();
   const { response, sent, pages } = await stream({ stalledMs: 400 }, { instanceID });
-  const held: number[] = [];
-  const measure = setInterval(() => held.push(response.writableLength), 5);
+  const buffered: number[] = [];
+  const measure = setInterval(() => buffered.push(response.writableLength), 5);
 
   await sent;
   clearInterval(measure);
 
   expect(response.destroyed).toBe(true);
   // The buffer of Node, and the message that has filled it; the rest of the page waits as it was read.
-  expect(Math.max(...held)).toBeLessThan(response.writableHighWaterMark + 2 * OUTPUT_BYTES);
+  expect(Math.max(...buffered)).toBeLessThan(response.writableHighWaterMark + 2 * OUTPUT_BYTES);
   // A page is read when the client has taken the one before; the system takes a few.
   expect(pages() * PAGE.bytes).toBeLessThan((EVENTS * OUTPUT_BYTES) / 2);
 });

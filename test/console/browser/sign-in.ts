@@ -18,7 +18,7 @@ export function signInTests(stage: () => Stage): void {
     const settings = { AUTH_ISSUER: provider.issuer, AUTH_AUDIENCE: 'gantry', DEV_ISSUER_KEY_FILE: '', PORT: '0' };
     await using api = await startApi({ config: readConfig({ ...env, ...settings }), logger: testLogger });
     const consoleURL = `http://127.0.0.1:${api.port}/console/`;
-    provider.admit(`${consoleURL}signed-in`);
+    provider.allow(`${consoleURL}signed-in`);
     const page = await visit(consoleURL);
     const ofSockets = tokensOfSockets(page);
     // Until the test lets it, no token is renewed: a slow page would else show the second one alone.

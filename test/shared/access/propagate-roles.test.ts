@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { tenantEntityManager } from '#api/tenant/entity-manager.ts';
 import type { RolePermission } from '#shared/access/policy/permissions.ts';
 import { setRoles } from '#shared/access/policy/roles.ts';
-import { resumePropagation, propagateRole } from '#shared/access/propagate-roles.ts';
+import { propagateRole, resumePropagation } from '#shared/access/propagate-roles.ts';
 import { Role } from '#shared/entities/tables/role.ts';
 import { type Cluster, startCluster } from '../../support/cluster.ts';
 import { aMember, aRole, aTenant, type TestTenant, type TestUser } from '../../support/factories.ts';

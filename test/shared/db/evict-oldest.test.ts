@@ -4,10 +4,10 @@ import { createRowEviction } from '#shared/db/evict-oldest.ts';
 import {
   claimKey,
   createResponseEviction,
+  EVICT_RESPONSES,
   type IdempotencyClaim,
   notYet,
   storeResponse,
-  EVICT_RESPONSES,
 } from '#shared/db/idempotency.ts';
 import { onPool } from '#shared/db/query.ts';
 import { createQueryCache, TRIM } from '#workers/datasources/queries/cache.ts';
@@ -70,7 +70,10 @@ test('answers that a tenant has too much of are dropped, oldest first; their key
     reason: { code: 'CONFLICT', message: expect.stringContaining('its answer was not kept') },
   });
   for (const remaining of [a, c])
-    expect(remaining).toMatchObject({ status: 'fulfilled', value: { status: 201, response: { text: expect.any(String) } } });
+    expect(remaining).toMatchObject({
+      status: 'fulfilled',
+      value: { status: 201, response: { text: expect.any(String) } },
+    });
 });
 
 test('a request with a key counts its answer, and its repetition is told that the answer was dropped', async () => {

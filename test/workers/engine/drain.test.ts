@@ -303,35 +303,32 @@ test('a lease is renewed while every other connection of its worker is busy', as
 test.each([
   { heals: true, after: 'once Postgres is back' },
   { heals: false, after: 'when its lease is over' },
-])(
-  'a worker that stops while Postgres is away ends without an error, and its runs go on $after',
-  async ({ heals }) => {
-    await using proxy = await startStatementProxy(deployment.config.db.url);
-    await using server = await startHTTP((_request, response) => void waiting.push(response));
-    const waiting: ServerResponse[] = [];
-    const worker = await deployment.startWorker({ DATABASE_URL: proxy.databaseURL });
-    const asks = { type: 'http', url: server.origin };
-    const versionID = await deployment.saveVersion(graph({ start: { type: 'start' }, asks }, ['start>asks']));
-    const [id = ''] = await deployment.runs.acceptMany([deployment.newRun(versionID)]);
-    await deployment.runs.dispatchQueued();
-    await eventually(() => expect(waiting).toHaveLength(1));
+])('a worker that stops while Postgres is away ends without an error, and its runs go on $after', async ({ heals }) => {
+  await using proxy = await startStatementProxy(deployment.config.db.url);
+  await using server = await startHTTP((_request, response) => void waiting.push(response));
+  const waiting: ServerResponse[] = [];
+  const worker = await deployment.startWorker({ DATABASE_URL: proxy.databaseURL });
+  const asks = { type: 'http', url: server.origin };
+  const versionID = await deployment.saveVersion(graph({ start: { type: 'start' }, asks }, ['start>asks']));
+  const [id = ''] = await deployment.runs.acceptMany([deployment.newRun(versionID)]);
+  await deployment.runs.dispatchQueued();
+  await eventually(() => expect(waiting).toHaveLength(1));
 
-    proxy.cut();
-    const stopped = worker[Symbol.asyncDispose]();
-    await sleep(1_000);
-    expect((await deployment.read(id)).held_by).not.toBeNull();
-    if (heals) proxy.heal();
-    await stopped;
+  proxy.cut();
+  const stopped = worker[Symbol.asyncDispose]();
+  await sleep(1_000);
+  expect((await deployment.read(id)).held_by).not.toBeNull();
+  if (heals) proxy.heal();
+  await stopped;
 
-    const { held_by } = await deployment.read(id);
-    if (heals) expect(held_by).toBeNull();
-    proxy.heal();
-    await deployment.startWorker();
-    await eventually(() => expect(waiting).toHaveLength(2));
-    waiting[1]?.end('{}');
-    await eventually(async () => expect(await deployment.read(id)).toMatchObject({ status: 'COMPLETED' }));
-  },
-);
+  const { held_by } = await deployment.read(id);
+  if (heals) expect(held_by).toBeNull();
+  proxy.heal();
+  await deployment.startWorker();
+  await eventually(() => expect(waiting).toHaveLength(2));
+  waiting[1]?.end('{}');
+  await eventually(async () => expect(await deployment.read(id)).toMatchObject({ status: 'COMPLETED' }));
+});
 
 test.for([
   { heals: true, when: 'comes back' },

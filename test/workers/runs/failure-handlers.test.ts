@@ -112,7 +112,12 @@ test.each([
     { may: false },
     'There is no such workflow, or the caller of the failed run may not execute it',
   ],
-  ['that is gone', { removed: true }, {}, 'There is no such workflow, or the caller of the failed run may not execute it'],
+  [
+    'that is gone',
+    { removed: true },
+    {},
+    'There is no such workflow, or the caller of the failed run may not execute it',
+  ],
   ['that is disabled', { set: 'is_disabled = true' }, {}, 'The workflow is disabled'],
   ['that has drafts only', { set: 'version_id = null' }, {}, 'The workflow has drafts only: publish a version of it'],
   [

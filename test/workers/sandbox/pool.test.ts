@@ -510,7 +510,7 @@ describe('isolation', () => {
       globalThis.left = 1; var alsoLeft = 2; leaked = 3; Object.prototype.polluted = 4; Array.prototype.map = null;
       JSON.parse = null; Symbol.for('left'); ctx.__proto__.deep = 5; Promise.prototype.then = null; delete globalThis.Math;
       ({}).constructor.assign = null; return 'dirty'`;
-    const look = `
+    const check = `
       return [typeof left, typeof alsoLeft, typeof leaked, typeof ({}).polluted, typeof [].map, typeof JSON.parse,
         typeof ({}).deep, typeof Promise.prototype.then, typeof Math, typeof Object.assign, typeof ctx.deep]`;
     const clean = [
@@ -530,8 +530,8 @@ describe('isolation', () => {
 
     for (let i = 0; i < 3; i += 1) {
       expect(await run(dirty, { sandbox })).toBe('dirty');
-      expect(await run(look, { sandbox })).toEqual(clean);
-      expect(await run(look, { sandbox, tenantID: 'other' })).toEqual(clean);
+      expect(await run(check, { sandbox })).toEqual(clean);
+      expect(await run(check, { sandbox, tenantID: 'other' })).toEqual(clean);
     }
   });
 

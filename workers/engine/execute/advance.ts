@@ -24,7 +24,7 @@ const QUANTUM_MS = 1000;
 /** When a question that is not over yet by the database's clock is looked at again. */
 const REREAD_MS = 500;
 
-/** What the functions below need of the process. They execute ready nodes and fill the run's step; the committer writes it. */
+/** Parts of the process that the functions below use. They execute ready nodes and fill the run's pending commit; the committer writes it. */
 export interface Advance extends Process {
   slots: Slots;
   submit(run: Run): void;
@@ -110,7 +110,7 @@ function execute(advance: Advance, run: Run, activation: Activation, waitResult?
   });
 }
 
-/** What follows from an activation that is disabled or pinned; undefined if it is to be executed. */
+/** The conclusion of an activation that is disabled or pinned; undefined if it is to be executed. */
 function withoutExecution({ config }: Advance, run: Run, activation: Activation): Conclusion | undefined {
   if (activation.node.isDisabled) return skip(run, activation);
   const pin = isRootOfChunk(run, activation) ? undefined : run.pinOf(activation);
@@ -189,7 +189,7 @@ function goOnRepeating(advance: Advance, run: Run, activation: Activation): void
       onDue(advance, run, activation),
     );
   run.expect(activation);
-  // What the iterations have given is read from their rows.
+  // Results of the iterations are read from their rows.
   run.whenDurable(() => execute(advance, run, activation));
 }
 
@@ -219,7 +219,7 @@ function runInline(advance: Advance, run: Run, activations: readonly Activation[
   advance.submit(run);
 }
 
-/** Of the payload of an outcome. */
+/** Characters of the payload of an outcome. */
 function lengthOf(conclusion: Conclusion): number {
   return conclusion && 'outcome' in conclusion ? (conclusion.outcome.payload?.length ?? 0) : 0;
 }

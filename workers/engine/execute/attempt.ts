@@ -39,7 +39,7 @@ export interface Attempting {
   proceed(conclusion: Conclusion): void;
 }
 
-/** What attempts need of the process. */
+/** Parts of the process that attempts use. */
 export interface Process {
   pool: Pool;
   rights: Rights;
@@ -56,7 +56,7 @@ export async function attempt(process: Process, { run, activation, waitResult, p
   const task = createTask(run, activation, waitResult, process.logger);
   let resolved: unknown;
   try {
-    // What Postgres did not answer is repeated, for as long as it is away: nothing has happened yet.
+    // A statement that Postgres did not answer is repeated, for as long as it is away: nothing has happened yet.
     const waiting = task.waiting({});
     const goesOn = waitResult !== undefined || run.state.repetitionOf(activation) !== undefined;
     const filling = fillConfig(process, run, { activation, task });
@@ -100,7 +100,7 @@ async function fillConfig(
   return resolveConfig(node, task.scope, rootsOf(task.variables));
 }
 
-/** What a node waited for has come: a variable that is gone by then, or a value of another branch, does not undo it. */
+/** The result that a node waited for has come: a variable that is gone by then, or a value of another branch, does not undo it. */
 function withoutFilling(node: GraphNode, error: unknown): unknown {
   if (error instanceof AppError && error.code === 'VALIDATION_ERROR') return node.config;
   throw error;
@@ -122,7 +122,7 @@ interface Failed {
   error: unknown;
 }
 
-/** What follows from an attempt that threw: it failed, or a dry run has refused its write. */
+/** The conclusion of an attempt that threw: it failed, or a dry run has refused its write. */
 function concludeError(run: Run, activation: Activation, { task, resolved, error }: Failed): Conclusion {
   if (!(error instanceof RefusedWrite))
     return failActivation(run, activation, { resolved, error: task.explain(error) });
@@ -154,7 +154,7 @@ async function beginMap(process: Process, attempting: Attempting, { map, task }:
   proceed({ wait: parked.wait });
 }
 
-/** What the node is told, with what its iterations or its chunks gave. Throws if they have failed. */
+/** The wait result of a node, with the results of its iterations or its chunks. Throws if they have failed. */
 async function waitResultFor(
   process: Process,
   run: Run,

@@ -24,7 +24,7 @@ import type { SizedOutput } from '../state/run-state.ts';
 import type { Wait } from '../state/waits.ts';
 import { outputText } from '../values/outputs.ts';
 
-/** What follows from an attempt: the activations that its outcome makes ready, a wait, or nothing because the run has ended. */
+/** The conclusion of an attempt: the activations that its outcome makes ready, a wait, or nothing because the run has ended. */
 export type Conclusion = { outcome: PendingEvent; next: readonly Activation[] } | { wait: Wait } | null;
 
 interface Success {
@@ -65,7 +65,7 @@ export function succeed(
   return null;
 }
 
-/** What follows from an outcome by which an activation is left. */
+/** Settles the exit by which an activation is left. */
 function goOn(
   run: Run,
   activation: Activation,

@@ -45,7 +45,11 @@ export function createSlots(
   bytes: Pick<MemoryBudget, 'openReservation'>,
 ): Slots {
   const begun = createSemaphore({ permits: count * BEGUN_PER_SLOT, dynamicLimit: 1 });
-  const slots = createSemaphore({ permits: count, permitsForShort: Math.floor(count * SHORT_ONLY), dynamicLimit: PER_FREE_SLOT });
+  const slots = createSemaphore({
+    permits: count,
+    permitsForShort: Math.floor(count * SHORT_ONLY),
+    dynamicLimit: PER_FREE_SLOT,
+  });
 
   /** Slots under a valid lease. A node comes back to one after each of its waits, before what it does next. */
   const leasedSlots: PermitSource = {

@@ -41,7 +41,11 @@ export function variablesOf({ definition, variables }: GraphNode, all: Variables
 }
 
 /** With the links that a node sends; their tokens are masked like secrets. */
-export function withLinks(variables: NodeVariables, { node, path }: Activation, { run, links }: Linking): NodeVariables {
+export function withLinks(
+  variables: NodeVariables,
+  { node, path }: Activation,
+  { run, links }: Linking,
+): NodeVariables {
   if (node.links.length === 0) return variables;
   const { id: instanceID, tenantID } = run;
   const urls = node.links.map(({ nodeID, path: at }) => {

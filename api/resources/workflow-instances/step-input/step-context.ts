@@ -11,9 +11,9 @@ import { contextPatch } from '#shared/workflow/resolve-arguments.ts';
 import { ERROR_AROUND_KEY, ERROR_KEY, passedError } from '#shared/workflow/run-error.ts';
 import type { KnownContext } from './fill-settings.ts';
 import {
-  findBounds,
   findOutputs,
   findPassed,
+  findRange,
   findRepetition,
   type Item,
   type Layer,
@@ -151,7 +151,7 @@ async function findIteration(
     [repeat.indexVariable, givenAs({ value: index, length: String(index).length, isHere: true })],
   ]);
   if (index === (chunk?.first ?? 0)) return { given, after: seq };
-  const { before, began } = await findBounds(pool, run.id, path);
+  const { before, began } = await findRange(pool, run.id, path);
   // Without a pause an iteration begins as the one before it ends; with a pause other branches may have gone on meanwhile.
   const after = repeat.delayMs === 0 ? before : began && began - 1;
   return { given, after: after ?? until };

@@ -140,14 +140,14 @@ from (
 ) given`;
 
 /** Where an iteration begins among the events: the last event of the iteration before it, and the first of its own. */
-export async function findBounds(
+export async function findRange(
   pool: Pool,
   instanceID: string,
   path: IterationPath,
 ): Promise<{ before: number | null; began: number | null }> {
   const previous = path.with(-1, { ...innermostOf(path), iteration: innermostOf(path).iteration - 1 });
   const values = [instanceID, JSON.stringify(path), JSON.stringify(previous), `$[0 to ${path.length - 1}]`];
-  const { rows } = await pool.query<{ before: number | null; began: number | null }>(BOUNDS, values);
+  const { rows } = await pool.query<{ before: number | null; began: number | null }>(RANGE, values);
   return rows[0] ?? { before: null, began: null };
 }
 
@@ -157,7 +157,7 @@ function innermostOf(path: IterationPath) {
   return iteration;
 }
 
-const BOUNDS = `
+const RANGE = `
 select max(seq) filter (where around = $3::jsonb) as before, min(seq) filter (where around = $2::jsonb) as began
 from (select seq, jsonb_path_query_array(frame, $4::jsonpath) as around from (${nodeEvents('e.instance_id = $1')}) event) event`;
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { withClientNames, type FieldAliases } from '#api/http/fields/field-aliases.ts';
+import { type FieldAliases, withClientNames } from '#api/http/fields/field-aliases.ts';
 import { AppError } from '#shared/core/errors.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import { invalid, mapPaths, type Path } from '#shared/core/schema/issues.ts';

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { holdVersion, readLatestVersions, requireVersionsFit } from '#api/graphs/workflow-versions.ts';
 import { requireFits, textSizeOf } from '#api/http/fields/page-size.ts';
 import { findPage } from '#api/http/fields/paging.ts';
 import { requireActionsFit } from '#api/resources/listeners/find.ts';
@@ -6,7 +7,6 @@ import { readValues } from '#api/resources/workflow-instances/run-values.ts';
 import { readTimeline } from '#api/resources/workflow-instances/timeline.ts';
 import { readWorkflow } from '#api/resources/workflows/read.ts';
 import { tenantEntityManager } from '#api/tenant/entity-manager.ts';
-import { holdVersion, readLatestVersions, requireVersionsFit } from '#api/graphs/workflow-versions.ts';
 import { newID } from '#shared/core/ids.ts';
 import { onPool } from '#shared/db/query.ts';
 import { Listener } from '#shared/entities/tables/listener.ts';
@@ -215,8 +215,8 @@ async function aLargeRun(nodes: number): Promise<string> {
 test('a timeline has outputs of 8 MB in a page, and the run whose values and outputs are read holds their bytes', async () => {
   const id = await aLargeRun(3);
   const wanted = { afterSeq: 0, maxEvents: 1_000, withLargeOutputs: true };
-  const held = await reservedBy(() => readTimeline(cluster.pool, id, wanted));
-  expect(Math.round(held / 1e6)).toBe(12);
+  const reserved = await reservedBy(() => readTimeline(cluster.pool, id, wanted));
+  expect(Math.round(reserved / 1e6)).toBe(12);
   expect(Math.round((await reservedBy(() => readValues(cluster.pool, id, { withInput: true }))) / 1e6)).toBe(18);
 
   const pages: string[][] = [];
@@ -243,11 +243,11 @@ test('the work that reads a large workflow, or one of its versions, holds the by
   );
   const { id = '', bytes = 0 } = rows[0] ?? {};
   let read: { latest: { nodes: unknown[] } } | null = null;
-  const held = await reservedBy(async () => {
+  const reserved = await reservedBy(async () => {
     read = await readWorkflow(cluster.pool, tenant.id, workflowID);
   });
 
   expect(read).toMatchObject({ latest: { id, nodes: [{ notes: expect.any(String) }], options: {} } });
-  expect([held, await reservedBy(() => holdVersion(cluster.pool, id))]).toEqual([2 * bytes, 2 * bytes]);
+  expect([reserved, await reservedBy(() => holdVersion(cluster.pool, id))]).toEqual([2 * bytes, 2 * bytes]);
   expect(bytes).toBeGreaterThan(4_500_000);
 });

@@ -4,8 +4,8 @@ import type { Server } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { afterEach, describe, expect, test } from 'vitest';
-import { limitConnections } from '#api/http/limits/connections.ts';
 import { createServer } from '#api/app/server.ts';
+import { limitConnections } from '#api/http/limits/connections.ts';
 import { eventually } from '../../../support/settle.ts';
 
 const resources: (() => void)[] = [];

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { READ, readRunEvents } from '#api/streams/watched-run-rows.ts';
 import { findLogLines, LOG_LINES } from '#api/resources/workflow-instances/logs/log-lines.ts';
+import { READ, readRunEvents } from '#api/streams/watched-run-rows.ts';
 import { newID } from '#shared/core/ids.ts';
 import { type Cluster, startCluster } from '../../../support/cluster.ts';
 import { explaining } from '../../../support/explaining.ts';

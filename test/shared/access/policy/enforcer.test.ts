@@ -315,7 +315,11 @@ describe('the policy', () => {
     const version = await versionOf(tenantID);
     const listed = async (visibilityFilters: readonly VisibilityFilter[]) => {
       const em = tenantEntityManager(orm.em, tenantID);
-      const [rows, count] = await em.findAndCount(Workflow, { ...visibleRows(visibilityFilters), title: 'One' }, { limit: 100 });
+      const [rows, count] = await em.findAndCount(
+        Workflow,
+        { ...visibleRows(visibilityFilters), title: 'One' },
+        { limit: 100 },
+      );
       expect(rows).toHaveLength(count);
       return rows.map(({ id }) => id).sort();
     };
@@ -332,7 +336,12 @@ describe('the policy', () => {
       expect(await listed(visibilityFilters), role).toEqual(expected);
       expect(seesSomething(visibilityFilters), `whether ${role} is something`).toBe(!blind.includes(role));
       const principals = index.principals(policyCaller.subjects);
-      const unnamed = { tenantID, ...asked, principals: [...principals], ...index.scopes(principals, { ...asked, maxIDs: -1 }) };
+      const unnamed = {
+        tenantID,
+        ...asked,
+        principals: [...principals],
+        ...index.scopes(principals, { ...asked, maxIDs: -1 }),
+      };
       expect(await listed([unnamed]), `${role}, by the rules themselves`).toEqual(expected);
     }
   });

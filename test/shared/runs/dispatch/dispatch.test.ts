@@ -522,7 +522,7 @@ describe('a limit', () => {
       ['fail', 'FAILED', 'failed'],
     ] as const) {
       const ids = await queue(tenantID, 3, limited(key(onLimit, 2), newID(), { customer: 7 }));
-      expect(await countDispatches()).toEqual({ dispatched: 2, [outcome]: 1 });
+      expect(await countDispatches()).toEqual({ admitted: 2, [outcome]: 1 });
 
       const rows = await Promise.all(ids.map((id) => deployment.read(id)));
       expect(rows.map((row) => row.status)).toEqual(['PENDING', 'PENDING', status]);
@@ -568,7 +568,7 @@ describe('a limit', () => {
     await claim([old]);
     const [middle = '', last = ''] = await queue(tenantID, 2, of);
 
-    expect(await countDispatches()).toEqual({ superseded: 1, old: 1, dispatched: 1 });
+    expect(await countDispatches()).toEqual({ superseded: 1, old: 1, admitted: 1 });
 
     const rows = await Promise.all([old, middle, last].map((id) => deployment.read(id)));
     expect(rows.map(({ status, error }) => [status, error?.code])).toEqual([

@@ -54,7 +54,9 @@ describe.skipIf(found.path === null)('redis', () => {
     const all = { operation: 'xrange', key: 'stream', start: '-', stop: '+' };
     const found: { rowCount?: number; truncated?: boolean }[] = [];
 
-    expect(await reservedBy(() => datasource.execute({ operation: 'get', key: 'value' }))).toBeGreaterThanOrEqual(100_000);
+    expect(await reservedBy(() => datasource.execute({ operation: 'get', key: 'value' }))).toBeGreaterThanOrEqual(
+      100_000,
+    );
     expect(
       await reservedBy(() => datasource.execute({ operation: 'lrange', key: 'list', start: 0, stop: -1 })),
     ).toBeGreaterThanOrEqual(100_000);

@@ -353,7 +353,11 @@ describe('after a crash at any point', () => {
   test('two concurrent dispatches dispatch each run once', async () => {
     const worker = await work();
     const ids = await deployment.runs.acceptMany(Array.from({ length: 300 }, () => deployment.newRun(versionID)));
-    await Promise.all([deployment.runs.dispatchQueued(), worker.runs.dispatchQueued(), deployment.runs.dispatchQueued()]);
+    await Promise.all([
+      deployment.runs.dispatchQueued(),
+      worker.runs.dispatchQueued(),
+      deployment.runs.dispatchQueued(),
+    ]);
 
     await deployment.settle();
 
