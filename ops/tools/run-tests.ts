@@ -26,7 +26,7 @@ import type { TestResult } from './run-vitest.ts';
 const BUDGET = { seconds: 480, processorSeconds: 900 };
 
 /** Continuous integration fails beyond this: other work on the machine adds to the clock, and little to the processor time. */
-const MAX_PROCESSOR_SECONDS = 2 * BUDGET.processorSeconds;
+const MAX_PROCESSOR_SECONDS = 4 * BUDGET.processorSeconds;
 
 const sharedMemory = '/dev/shm';
 
