@@ -367,7 +367,7 @@ describe('items that fail', () => {
     expect(output).toEqual({ value: [2, error(3), lost, lost] });
     expect(await lastOutput(id)).toMatchObject({ totalItems: 4, failedItems: 3 });
     const path = [{ nodeID: 'map', iteration: 2 }];
-    expect((await deployment.read(chunk?.id ?? '')).error).toMatchObject({ nodeID: 'pause', path, attempt: 1 });
+    expect((await deployment.read(chunk?.id ?? '')).error).toMatchObject({ nodeID: 'pause', frame: path, attempt: 1 });
   });
 
   test('are retried as their node says', async () => {

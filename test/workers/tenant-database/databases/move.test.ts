@@ -269,7 +269,7 @@ test.each(['dumped', 'restored'])(
     await run(tenant.id, 'drop table checked');
     expect(await once(startMove(), 'exit')).toEqual([0, null]);
     expect(await serverOf(tenant)).toBe('b');
-    const count = `select count(*)::int as n, count(*) filter (where id = 7000)::int as held from kept`;
+    const count = `select count(*)::int as n, count(*) filter (where id = 7000)::int as blocked from kept`;
     expect((await run(tenant.id, count)).rows).toEqual([{ n: 1001, blocked: 0 }]);
   },
 );
