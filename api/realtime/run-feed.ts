@@ -24,7 +24,7 @@ export function follow(
     const after = Math.min(...[...feed.followers].map(({ next }) => next)) - 1;
     const send = sendTo(socket);
     const deliver = (messages: ServerMessage[]) => tellAll(feed.followers, messages, send);
-    feed.stop = watch.watch(instanceID, after, Object.assign(deliver, { room: send.room }));
+    feed.stop = watch.watch(instanceID, after, Object.assign(deliver, { capacity: send.capacity }));
   }
 
   return () => {

@@ -86,13 +86,13 @@ const atOnce = 4;
  */
 export function sendTo(
   socket: ClientSocket,
-): Deliver & { (messages: Told[]): void; room(): Promise<void> | undefined } {
+): Deliver & { (messages: Told[]): void; capacity(): Promise<void> | undefined } {
   const emit = socket.emit.bind(socket) as (event: string, payload: unknown) => boolean;
   const deliver = (messages: Told[]) => {
     // Event and payload belong together in the message; the union of pairs is what `emit` cannot express.
     for (const { event, payload } of messages) emit(event, payload);
   };
-  return Object.assign(deliver, { room: () => capacityFor(socket) });
+  return Object.assign(deliver, { capacity: () => capacityFor(socket) });
 }
 
 /** Resolves when there is room in what is queued for the client, in turn; undefined if there is. */

@@ -23,8 +23,8 @@ test('every node kind and every datasource type has tests', () => {
   const presetTypes: readonly string[] = presets.map(({ type }) => type);
   const types = datasources.map(({ type }) => type).filter((type) => !presetTypes.includes(type));
   const files = [
-    ...nodes.map(({ kind }) => `nodes/${kind.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`),
-    ...types.map((type) => `connectors/${type}`),
+    ...nodes.map(({ kind }) => `nodes/kinds/${kind.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`),
+    ...types.map((type) => `datasources/connectors/${type}`),
   ].map((name) => `test/workers/${name}.test.ts`);
 
   expect(files.filter((path) => !existsSync(join(import.meta.dirname, '../..', path)))).toEqual([]);

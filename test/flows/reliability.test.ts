@@ -200,7 +200,7 @@ test('R5: at SIGTERM a worker hands its runs back at once and exits 0, and anoth
   const ids = await many(deployment, versionID, 2 * SLOTS);
   await areCalling(service);
 
-  // It does not wait for the calls, which nobody answers, and its lease would end long after the test.
+  // It does not wait for the calls, which stay without an answer, and its lease would end long after the test.
   expect(await leaving.kill('SIGTERM')).toEqual({ code: 0, signal: null });
   const { rows } = await deployment.pool.query('select from workflow_instance where held_by is not null');
   expect(rows).toEqual([]);

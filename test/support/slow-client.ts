@@ -52,7 +52,7 @@ function connectionOf({ raw }: TestSocket): Socket {
 }
 
 /** Bytes that the process holds for a client: undeclared fields of engine.io. */
-export function delayOf({ conn }: ClientSocket): number {
+export function bufferedFor({ conn }: ClientSocket): number {
   const { writeBuffer, transport } = conn as unknown as {
     writeBuffer: { data: string }[];
     transport: { socket: { bufferedAmount: number } };

@@ -10,7 +10,7 @@ import type { Authenticator } from '../../auth/identify.ts';
 import type { Operators } from '../../auth/operator-session.ts';
 import type { RequestCount } from '../limits/rate-limit.ts';
 
-/** The part of the context that serving any request needs, whatever its handler needs. */
+/** The part of the context that serves every request, apart from the handler's own needs. */
 export interface HttpServices {
   config: Pick<Config, 'http'>;
   logger: Logger;

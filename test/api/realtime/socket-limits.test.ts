@@ -15,7 +15,7 @@ import { type Cluster, startCluster } from '../../support/cluster.ts';
 import { testLogger } from '../../support/environment.ts';
 import { aTenant, aUser } from '../../support/factories.ts';
 import { eventually } from '../../support/settle.ts';
-import { delayOf, openPair } from '../../support/slow-client.ts';
+import { bufferedFor, openPair } from '../../support/slow-client.ts';
 
 let cluster: Cluster;
 beforeAll(async () => {
@@ -101,10 +101,10 @@ test('updates for the room of a tenant are not held for a client that reads noth
   connection.pause();
 
   for (let n = 0; n < 5_000; n += 1) sendIntakePause([socket], update);
-  expect(delayOf(socket)).toBeLessThan(200_000);
+  expect(bufferedFor(socket)).toBeLessThan(200_000);
   connection.resume();
 
-  await eventually(() => expect(delayOf(socket)).toBe(0));
+  await eventually(() => expect(bufferedFor(socket)).toBe(0));
   const { length } = client.messages;
   sendIntakePause([socket], update);
   await eventually(() => expect(client.messages.length).toBeGreaterThan(length));
@@ -133,10 +133,10 @@ test('reminders are not held for a client that reads nothing', async () => {
   connection.pause();
 
   await remind(1_000);
-  expect(delayOf(socket)).toBeLessThan(200_000);
+  expect(bufferedFor(socket)).toBeLessThan(200_000);
   connection.resume();
 
-  await eventually(() => expect(delayOf(socket)).toBe(0));
+  await eventually(() => expect(bufferedFor(socket)).toBe(0));
   const { length } = client.messages;
   await remind(1);
   await eventually(() => expect(client.messages.length).toBeGreaterThan(length));

@@ -479,7 +479,7 @@ test('a worker that is killed in the midst of every kind changes nothing of what
     await process.kill('SIGKILL');
   }
   gate.resolve();
-  // The code that runs until a moment ends at once this time; and nobody has to wait until the lease of the dead is over.
+  // The code that runs until a moment ends at once this time; and the lease of the dead worker need not run out.
   await cluster.pool.query(
     `update workflow_instance set input = jsonb_set(input, '{until}', '0') where id = any($1::uuid[])`,
     [ids],
