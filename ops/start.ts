@@ -6,8 +6,8 @@
 import { openSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { requireDevelopmentDatabase } from '#api/auth/database-issuer.ts';
 import { startApi } from '#api/app/listen.ts';
+import { requireDevelopmentDatabase } from '#api/auth/database-issuer.ts';
 import { startMCP } from '#api/mcp/listen.ts';
 import { createLogger, type Logger } from '#shared/core/logger.ts';
 import { createPool } from '#shared/db/pool.ts';

@@ -4,9 +4,9 @@
  * With `--check` it writes nothing, and fails when a file differs.
  */
 import { readFile, writeFile } from 'node:fs/promises';
+import { routeGroups } from '#api/app/routes.ts';
 import { describeRoutes } from '#api/http/openapi/describe-routes.ts';
 import { describeEvents } from '#api/realtime/describe-events.ts';
-import { routeGroups } from '#api/app/routes.ts';
 import { clientFiles } from './tools/client-types.ts';
 
 const rest = describeRoutes(routeGroups);
