@@ -6,7 +6,7 @@ import { nodes } from '#shared/workflow/nodes/index.ts';
 const root = join(import.meta.dirname, '../../../..');
 
 /** The contracts and the two tables, which alone may name kinds; benches and the sample, whose graphs are data. */
-const allowed = /^shared\/nodes\/|^workers\/nodes\/index\.ts$|^ops\/(?:bench\/|sample\.ts$)/;
+const allowed = /^shared\/workflow\/nodes\/|^workers\/nodes\/index\.ts$|^ops\/(?:bench\/|sample\.ts$)/;
 
 /** Words with another meaning, and graphs that are data. */
 const otherMeanings: readonly [path: string, words: readonly string[], meaning: string][] = [
@@ -36,7 +36,9 @@ const otherMeanings: readonly [path: string, words: readonly string[], meaning: 
   ['api/resources/queries/run.ts', ['dataQuery'], 'a field of a body'],
   ['api/resources/queries/update.ts', ['dataQuery'], 'a type of folder'],
   ['api/resources/widgets/library-examples.ts', ['dataQuery'], 'a type of asset'],
-  ['api/resources/workflows/examples.ts', ['start', 'dataQuery', 'delay', 'map', 'dataCollection', 'end'], 'graphs'],
+  ['api/resources/workflows/examples.ts', ['start', 'dataQuery', 'delay', 'dataCollection', 'end'], 'graphs'],
+  ['api/resources/workflow-instances/examples.ts', ['start', 'map', 'end'], 'graphs'],
+  ['api/http/serve/http-services.ts', ['http'], 'a part of the configuration'],
   ['api/resources/workflows/plan/schemas.ts', ['start', 'dataQuery', 'dataCollection'], 'graphs of an example'],
   ['api/resources/workflow-instances/rerun/schemas.ts', ['start'], 'a choice'],
   ['api/runs/wait-schemas.ts', ['delay'], 'a reason why a run waits'],
@@ -69,7 +71,6 @@ const otherMeanings: readonly [path: string, words: readonly string[], meaning: 
   ['shared/messaging/realtime/run-events.ts', ['log'], 'a field of an event'],
   ['shared/messaging/realtime/run-shapes.ts', ['delay'], 'a reason why a run waits'],
   ['shared/runs/batches/cancel.ts', ['end'], 'a field of a status'],
-  ['shared/tenants/delete-tenant.ts', ['end'], 'a method'],
   ['shared/apps/widgets/types/inputs.ts', ['switch'], 'a type of widget'],
   ['workers/ai/ask-with-tools.ts', ['ai'], 'a package'],
   ['workers/ai/calls.ts', ['ai'], 'a package'],
