@@ -48,7 +48,7 @@ export function StepInput({ tenantID, run, graph, step, onSelect }: Props) {
 }
 
 const reasons: Record<Schemas['StepSettingInDoubt']['reason'], string> = {
-  notStored: 'as it was written: it names a variable or a link, whose value is not kept with the run.',
+  notKept: 'as it was written: it names a variable or a link, whose value is not kept with the run.',
   omitted: 'as it was written: it names a value that is left out below.',
   tooLong: 'as it was written: with its values it is too long to be shown here.',
   plain: 'with its values as they are; the step has encoded them, or marked them as data.',
