@@ -6,6 +6,7 @@
  *   npm test -- --watch policy          keeps the servers up and repeats on every change: a second, not ten
  *   npm run test:all                    all generated cases; `npm test` draws a sample of them, which TEST_SEED=<seed> repeats
  *
+ * TEST_TIMES=<path> writes the seconds and the processor seconds of every file there, as JSON.
  * TEST_DATABASE_URL, TEST_DATASOURCE_URL, TEST_TENANTS_URL and TEST_REDIS_URL name servers to use instead. Their databases are dropped and flushed.
  * The server of datasources is one of its own, because workers connect no tenant to the deployment's; the third is for databases of
  * tenants, prepared by ops/tenant-server.sql.
@@ -13,7 +14,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { chmod, mkdtemp, readdir, rm, statfs, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -213,6 +214,7 @@ async function endOf(child: ChildProcess): Promise<string> {
 
 function report(): void {
   const { passed, failed, unsteady, skipped, files } = result;
+  if (process.env.TEST_TIMES) writeFileSync(process.env.TEST_TIMES, JSON.stringify(files, null, 1));
   if (files.length > 1) console.log(`\nSlowest files:\n${slowest(files).join('\n')}`);
   if (skipped.length > 0)
     console.log(`\nSkipped:\n${skipped.map(({ name, reason }) => `  ${name}: ${reason}`).join('\n')}`);

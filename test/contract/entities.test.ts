@@ -41,7 +41,7 @@ test('every entity of a tenant is filtered by tenant by default', () => {
 test('the schema check expects exactly the migrations that ran, in order', async () => {
   const { rows } = await deployment.pool.query<{ name: string }>('select name from schema_migration order by id');
   expect(rows.map(({ name }) => name)).toEqual(migrationNames);
-  const files = await readdir('shared/db/migrations');
+  const files = await readdir('shared/entities/migrations');
   expect(files.sort()).toEqual([...migrationNames.map((name) => `${name}.ts`), 'index.ts', 'names.ts']);
 });
 

@@ -45,7 +45,7 @@ function read(flow: FlowKey, sql = 'select a from t') {
 /** Processes of readers, oldest first. */
 async function processes(): Promise<number[]> {
   const { stdout } = await exec('ps', ['-o', 'pid=,args=', '--sort=start_time', '--ppid', String(process.pid)]);
-  const lines = stdout.split('\n').filter((line) => line.includes('files/reader.ts'));
+  const lines = stdout.split('\n').filter((line) => line.includes('files/reader/main.ts'));
   return lines.map((line) => Number.parseInt(line, 10));
 }
 
