@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { expect } from 'vitest';
 import { AppError } from '#shared/core/errors.ts';
-import { isJsonObject, type Json } from '#shared/core/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '#shared/core/json.ts';
 import { createLogger } from '#shared/core/logger.ts';
 import type { RunEventPayload } from '#shared/messaging/realtime/run-events.ts';
 import type { Graph } from '#shared/workflow/graph/graph.ts';
@@ -9,9 +9,9 @@ import { nodePolicy, WorkflowOptions } from '#shared/workflow/options.ts';
 import { pathKey } from '#shared/workflow/progress/activation.ts';
 import type { Activation } from '#shared/workflow/progress/progress.ts';
 import { resolveConfig } from '#shared/workflow/resolve-arguments.ts';
-import { type Conclusion, failActivation, repeatBody, skip, succeed } from '#workers/engine/execute/conclude.ts';
-import { beginChunk, completeChunk } from '#workers/engine/execute/conclude-chunk.ts';
+import { reduce } from '#workers/engine/execute/reducer.ts';
 import { createTask } from '#workers/engine/execute/task.ts';
+import type { NodeResult, Transition } from '#workers/engine/execute/transition.ts';
 import { versionOfChunk } from '#workers/engine/maps/read-chunk.ts';
 import type { EventRow, Past } from '#workers/engine/restore/past.ts';
 import { replayAll } from '#workers/engine/restore/restore.ts';
@@ -35,20 +35,20 @@ export interface ExecutedDrawing {
 
 const limits = { nodeOutputMaxBytes: 1e6, runOutputMaxBytes: 1e9, largeLength: LARGE_LENGTH };
 
-/** `apart`: every output leaves the memory of its run, as large ones do. */
-export type Keeping = 'with the run' | 'apart';
+/** `offloaded`: every output leaves the memory of its run, as large ones do. */
+export type Keeping = 'with the run' | 'offloaded';
 
 /** A mishap of the worker at a step: none, it loses an outcome that is not committed, or another goes on with the run. */
 export type Mishap = 'none' | 'loses' | 'replaced' | 'replaced with a checkpoint';
 
-/** A run, or a chunk of a map, that executes frames in any order, and is restored from its rows in between. */
+/** A run, or a chunk of a map, that executes activations in any order, and is restored from its rows in between. */
 export class Execution {
   readonly rows: EventRow[] = [];
   /** Outcomes in the chunks of its maps. */
   readonly #inChunks: string[] = [];
   #run: Run;
   #ready: Activation[];
-  /** Frames that wait, by their names: the rows of the waits. */
+  /** Activations that wait, by their names: the rows of the waits. */
   readonly #waiting = new Map<string, Waiting>();
   /** The wait of the outcome that is written next. */
   #parking: Waiting | null = null;
@@ -97,8 +97,8 @@ export class Execution {
   }
 
   /**
-   * Executes one frame that is ready or whose wait is over; false if there is none. What needs no row is lost with the worker, so the
-   * next frame follows at once. `loses`: the outcome is not written.
+   * Executes one activation that is ready or whose wait is over; false if there is none. What needs no row is lost with the worker, so the
+   * next activation follows at once. `loses`: the outcome is not written.
    */
   async step(pick: number, { loses = false, order = [0], mishaps = ['none'] }: Stepping = {}): Promise<boolean> {
     const waiting = [...this.#waiting];
@@ -106,12 +106,12 @@ export class Execution {
     if (this.#run.isOver || this.#ready.length + waiting.length === 0) return false;
     const [name, wait] = waiting[at - this.#ready.length] ?? [];
     if (name !== undefined && wait) {
-      const activation = this.#run.state.find(wait.nodeID, wait.key) ?? expect.fail(`there is no frame ${name}`);
-      const conclusion = await this.#execute(
+      const activation = this.#run.state.find(wait.nodeID, wait.key) ?? expect.fail(`there is no activation ${name}`);
+      const transition = await this.#execute(
         activation,
-        await this.#factAfter(activation, wait.park, { order, mishaps }),
+        await this.#waitResultAfter(activation, wait.park, { order, mishaps }),
       );
-      if (!loses) this.#conclude(conclusion);
+      if (!loses) this.#apply(transition);
       if (!loses) this.#waiting.delete(name);
       return true;
     }
@@ -122,55 +122,67 @@ export class Execution {
       this.#ready.push(...this.#run.state.beginNext(activation));
       return this.step(this.#ready.length - 1, { loses, order, mishaps });
     }
-    const conclusion = await this.#execute(activation, undefined);
-    if (!loses) this.#conclude(conclusion);
+    const transition = await this.#execute(activation, undefined);
+    if (!loses) this.#apply(transition);
     return true;
   }
 
-  async #execute(activation: Activation, given: WaitResult | AppError | undefined): Promise<Conclusion> {
+  async #execute(activation: Activation, given: WaitResult | AppError | undefined): Promise<Transition> {
     this.#parking = null;
+    const result = await this.#resultOf(activation, given);
+    const transition = reduce(this.#limits, this.#run, activation, result);
+    if (result.kind === 'chunk done') this.#run.rest();
+    return transition;
+  }
+
+  async #resultOf(activation: Activation, given: WaitResult | AppError | undefined): Promise<NodeResult> {
     const run = this.#run;
     const { node, path } = activation;
-    if (node.isDisabled) return skip(run, activation);
+    if (node.isDisabled) return { kind: 'skipped' };
     let resolved: unknown = node.config;
     try {
       if (given instanceof AppError) throw given;
       if (this.#chunk && path.length === 0) return this.#goOnWithChunk(activation, this.#chunk);
       const scope = await readScope(this.#reading, run, { activation, waiting });
       resolved = resolveConfig(node, scope);
-      if (node.definition.kind === 'javascript') return await this.#work(activation, resolved);
-      const task = createTask(run, activation, given ?? this.#factOf(activation), silent).with(resolved);
+      const task = createTask(run, activation, given ?? this.#resultsOf(activation), silent).with(resolved);
+      if (node.definition.kind === 'javascript')
+        return { kind: 'done', task, resolved, ...(await this.#work(activation)) };
       task.scope = scope;
       // No kind that a drawing has needs the process around it.
       const result = await executorOf(node.definition)(task, {} as never);
-      if (!('park' in result)) return succeed(this.#limits, run, activation, { resolved, ...result });
+      if (!('park' in result)) return { kind: 'done', task, resolved, ...result };
       if (result.park === 'iterations') {
         const { park: _, ...repeat } = result;
-        return repeatBody(limits, run, activation, repeat);
+        return { kind: 'repeats', task, resolved, repeat };
       }
       if (result.park === 'chunks' && result.items.length === 0)
-        return this.#execute(activation, { kind: 'iterations', results: [], total: 0, failed: 0 });
-      run.record(activation, { status: 'SUSPENDED', exit: null, payload: null });
+        return this.#resultOf(activation, { kind: 'iterations', results: [], total: 0, failed: 0 });
       this.#parking = { nodeID: node.id, key: pathKey(path), park: result };
-      return null;
+      return {
+        kind: 'parks',
+        parked: {
+          event: { status: 'SUSPENDED', exit: null, payload: null },
+          wait: { kind: 'time', purpose: 'park', ms: null },
+        },
+      };
     } catch (error) {
-      return failActivation(run, activation, { resolved, error: error as AppError });
+      return { kind: 'failed', resolved, error: error as AppError };
     }
   }
 
   /** In place of code, which would need the sandbox. */
-  async #work(activation: Activation, resolved: unknown): Promise<Conclusion> {
+  async #work(activation: Activation): Promise<{ output: JsonObject; exit: string }> {
     const { node, path } = activation;
     const every = this.#drawing.failing.get(node.id) ?? 0;
     const hash = path.reduce((sum, { iteration }) => sum * 7 + iteration + 1, node.index);
     if (every > 0 && hash % every === 0)
       throw new AppError('NODE_FAILED', `${node.id} ${pathKey(path)}`, { retry: false });
-    const output = { [node.id]: await this.#seenBy(activation) };
-    return succeed(this.#limits, this.#run, activation, { resolved, output, exit: 'success' });
+    return { output: { [node.id]: await this.#seenBy(activation) }, exit: 'success' };
   }
 
   /** The result of a wait. */
-  async #factAfter(
+  async #waitResultAfter(
     activation: Activation,
     park: Park,
     stepping: Required<Omit<Stepping, 'loses'>>,
@@ -204,7 +216,7 @@ export class Execution {
     { park: _, items, ...plan }: Extract<Park, { park: 'chunks' }>,
     { order, mishaps }: Required<Omit<Stepping, 'loses'>>,
   ): Promise<WaitResult | AppError> {
-    const activation = this.#run.state.find(node.id, pathKey(path)) ?? expect.fail('a map without a frame');
+    const activation = this.#run.state.find(node.id, pathKey(path)) ?? expect.fail('a map without an activation');
     const scope = await readScopeOfBody(this.#reading, this.#run, { activation, waiting });
     const outputs: { results: Json[]; failed: number }[] = [];
     const outcomes: string[] = [];
@@ -223,16 +235,14 @@ export class Execution {
     return { kind: 'iterations', results: outputs.flatMap(({ results }) => results), total: items.length, failed };
   }
 
-  #goOnWithChunk(activation: Activation, chunk: Chunk): Conclusion {
+  #goOnWithChunk(activation: Activation, chunk: Chunk): NodeResult {
     const run = this.#run;
-    if (!run.state.repetitionOf(activation)) return beginChunk(run, activation, chunk);
-    const waitResult = this.#factOf(activation) ?? expect.fail('a chunk goes on without its items');
-    const conclusion = completeChunk(limits, run, activation, waitResult);
-    run.rest();
-    return conclusion;
+    if (!run.state.repetitionOf(activation)) return { kind: 'chunk begins', chunk };
+    const items = this.#resultsOf(activation) ?? expect.fail('a chunk goes on without its items');
+    return { kind: 'chunk done', items, task: createTask(run, activation, undefined, silent) };
   }
 
-  /** The item, and the values of the nodes before the frame. */
+  /** The item, and the values of the nodes before the activation. */
   async #seenBy(activation: Activation): Promise<string> {
     const { edges, nodes } = this.#run.version.graph;
     const before = activation.node.incoming.map((edge) => nodes[edges[edge]?.source ?? -1]?.id ?? '');
@@ -243,7 +253,7 @@ export class Execution {
   }
 
   get #limits() {
-    return this.#keeping === 'apart' ? { ...limits, largeLength: 0 } : limits;
+    return this.#keeping === 'offloaded' ? { ...limits, largeLength: 0 } : limits;
   }
 
   /** Reads values from the rows here. */
@@ -260,7 +270,7 @@ export class Execution {
   }
 
   /** As `readIterations`, from the rows here. */
-  #factOf(activation: Activation): Extract<WaitResult, { kind: 'iterations' }> | undefined {
+  #resultsOf(activation: Activation): Extract<WaitResult, { kind: 'iterations' }> | undefined {
     const repetition = this.#run.state.repetitionOf(activation);
     if (!repetition) return undefined;
     const { failure, phase, source } = repetition;
@@ -280,12 +290,12 @@ export class Execution {
     return results.waitResult(repetition);
   }
 
-  #conclude(conclusion: Conclusion): void {
+  #apply(transition: Transition): void {
     if (this.#parking) this.#waiting.set(`${this.#parking.nodeID} ${this.#parking.key}`, this.#parking);
     const pending = this.#run.takePending();
     if (this.#run.state.isFinished) this.output = pending.end?.output ?? this.#run.state.end.output;
     for (const event of pending.events) if (event.activation) this.#write(event, event.activation);
-    if (conclusion && 'next' in conclusion) this.#ready.push(...conclusion.next);
+    if (transition && 'next' in transition) this.#ready.push(...transition.next);
   }
 
   #write({ attempt, status, exit, payload, source }: PendingEvent, { node, path }: Activation): void {

@@ -16,7 +16,7 @@ import { createHandBack } from './claim/hand-back.ts';
 import { releaseAll, releaseFenced } from './claim/release.ts';
 import { type ClaimOutcome, createRunClaimer, type RunsToClaim } from './claim/run-claimer.ts';
 import { type CommitStats, type Committed, createCommitter } from './commit/commit.ts';
-import { type Advance, applyWaits } from './execute/advance.ts';
+import { createNodeDispatcher } from './execute/dispatcher.ts';
 import { createSlots } from './execute/slots.ts';
 import type { Lease } from './lease/lease.ts';
 import { createMaps } from './maps/maps.ts';
@@ -142,7 +142,7 @@ export function createEngine(dependencies: EngineDependencies): Engine {
     pool,
     readWaits: createReadWaits(pool, readEventWaits, 'over'),
     logger,
-    apply: (run, waits) => applyWaits(advance, run, waits),
+    apply: (run, waits) => dispatcher.applyWaits(run, waits),
     onGivenUp: (run) => releaseRun(run, 'fenced'),
   });
 
@@ -154,7 +154,7 @@ export function createEngine(dependencies: EngineDependencies): Engine {
     release: (rows) => releaseFenced(pool, leaseID(), rows),
   });
 
-  const advance: Advance = {
+  const dispatcher = createNodeDispatcher({
     pool,
     rights: dependencies.rights,
     slots,
@@ -167,10 +167,10 @@ export function createEngine(dependencies: EngineDependencies): Engine {
     shouldYield: () => pressure,
     reread,
     readFirst,
-  };
+  });
 
   const begin = createBegin({
-    ...{ pool, leaseID, logger, config, owned, values, advance, releaseRun, updateMemoryUse },
+    ...{ pool, leaseID, logger, config, owned, values, dispatcher, releaseRun, updateMemoryUse },
     isDraining: () => draining,
     onMemoryChanged: () => claimer.setFull(values.isFull),
     restore: createRestore(pool, createReadWaits(pool, readEventWaits, 'all')),
@@ -186,7 +186,7 @@ export function createEngine(dependencies: EngineDependencies): Engine {
     for (const { id } of pending.maps) void maps.advance(id);
     if (pending.release !== 'none') return onReleased(run, pending.release, ready);
     if (run.releaseReason) return;
-    for (const start of pending.next) start();
+    dispatcher.startNext(run, pending);
     if (wakeSeq > run.observedWakeSeq) reread(run);
     committer.submit(run);
   }

@@ -1,7 +1,7 @@
 import type { Logger } from '#shared/core/logger.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import type { WorkerConfig } from '#shared/process/config.ts';
-import { type Advance, resumeRun, startRun } from '../execute/advance.ts';
+import type { NodeDispatcher } from '../execute/dispatcher.ts';
 import { createReadChunk, versionOfChunk } from '../maps/read-chunk.ts';
 import type { Restore } from '../restore/restore.ts';
 import type { Chunk } from '../state/chunk.ts';
@@ -23,7 +23,7 @@ interface Dependencies {
   config: Pick<WorkerConfig, 'nodeOutputMaxBytes' | 'runOutputMaxBytes'>;
   owned: Map<string, Run>;
   values: Pick<ResidentValues, 'acquire'>;
-  advance: Advance;
+  dispatcher: Pick<NodeDispatcher, 'begin' | 'resume'>;
   restore: Restore;
   handBack: HandBack;
   isDraining(): boolean;
@@ -35,7 +35,7 @@ interface Dependencies {
 }
 
 export function createBegin(dependencies: Dependencies): Begin {
-  const { pool, leaseID, logger, config, owned, values, advance, restore, handBack } = dependencies;
+  const { pool, leaseID, logger, config, owned, values, dispatcher, restore, handBack } = dependencies;
   const { isDraining, releaseRun, updateMemoryUse, onMemoryChanged } = dependencies;
   const loadVersion = createVersions(pool);
   const readChunk = createReadChunk(pool);
@@ -88,11 +88,11 @@ export function createBegin(dependencies: Dependencies): Begin {
   }
 
   async function startOrResume(run: Run, { seq }: Pick<ClaimedRow, 'seq'>): Promise<void> {
-    if (seq === 0) startRun(advance, run);
+    if (seq === 0) dispatcher.begin(run);
     else {
       const restored = await restore(run);
       updateMemoryUse(run);
-      resumeRun(advance, run, restored);
+      dispatcher.resume(run, restored);
     }
     run.begin();
   }

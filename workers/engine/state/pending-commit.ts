@@ -24,8 +24,10 @@ export interface PendingCommit {
   end: { status: 'COMPLETED' | 'FAILED' | 'CANCELLED'; output: Json; error: RunError | null } | null;
   /** JSON text of the run's state after this commit, to be stored for a later restore. */
   checkpoint: string | null;
-  /** Called once this step is durable. */
-  next: (() => void)[];
+  /** Activations to execute once this commit is durable. */
+  next: Activation[];
+  /** Reads of waits to make once this commit is durable. */
+  firstReads: number;
 }
 
 export interface PendingEvent {
@@ -108,12 +110,15 @@ export function emptyCommit(): PendingCommit {
     end: null,
     checkpoint: null,
     next: [],
+    firstReads: 0,
   };
 }
 
 /** Whether there is anything to commit. */
-export function hasWork({ events, waits, release, end, next }: PendingCommit): boolean {
-  return events.length > 0 || release !== 'none' || end !== null || waits.length > 0 || next.length > 0;
+export function hasWork({ events, waits, release, end, next, firstReads }: PendingCommit): boolean {
+  return (
+    events.length > 0 || release !== 'none' || end !== null || waits.length > 0 || next.length > 0 || firstReads > 0
+  );
 }
 
 /** How many numbers the events of a commit take. */

@@ -210,9 +210,15 @@ export class Run {
     this.#running.add(activation);
   }
 
-  /** Calls a function when the next step is durable. */
-  whenDurable(start: () => void): void {
-    this.#pending.next.push(start);
+  /** Has an activation executed when the pending commit is durable. */
+  startWhenDurable(activation: Activation): void {
+    this.#pending.next.push(activation);
+  }
+
+  /** Has the waits read when the pending commit is durable. Until then the run does not park. */
+  readWhenDurable(): void {
+    this.beginReading();
+    this.#pending.firstReads += 1;
   }
 
   /** Takes note that an activation is executed, or continued after its wait. */
@@ -450,6 +456,7 @@ export class Run {
       children: [],
       release: 'none',
       next: [],
+      firstReads: 0,
     });
   }
 

@@ -7,10 +7,10 @@ import type { Chunk } from '../state/chunk.ts';
 import { shownError } from '../state/outcome.ts';
 import type { Run } from '../state/run.ts';
 import { outputText } from '../values/outputs.ts';
-import type { Conclusion } from './conclude.ts';
+import type { Transition } from './transition.ts';
 
 /** Begins the first item of a chunk. The items stand in its row. */
-export function beginChunk(run: Run, activation: Activation, { items, first, plan }: Chunk): Conclusion {
+export function beginChunk(run: Run, activation: Activation, { items, first, plan }: Chunk): Transition {
   const repeat: Repeat = {
     itemVariable: plan.itemVariable,
     indexVariable: plan.indexVariable,
@@ -29,7 +29,7 @@ export function completeChunk(
   run: Run,
   activation: Activation,
   { results, total, failed }: Extract<WaitResult, { kind: 'iterations' }>,
-): Conclusion {
+): Transition {
   const collected = run.chunk?.plan.collectResults === false ? [] : results;
   const size = collected.length > 0 ? sizeOf(collected, nodeOutputMaxBytes) : 0;
   // Results that are too large fail the map by their size. The items have not failed.
@@ -53,7 +53,7 @@ function sizeOf(results: Json[], maxBytes: number): number {
 }
 
 /** Fails a chunk, too many of whose items have failed. Its error says how many, for the counter of the map. */
-export function failChunk(run: Run, activation: Activation, reason: AppError): Conclusion {
+export function failChunk(run: Run, activation: Activation, reason: AppError): Transition {
   const { phase, failures = 0 } = run.state.repetitionOf(activation) ?? {};
   const error = phase === 'failed' ? withDetails(reason, { failedItems: failures }) : reason;
   run.record(activation, { status: 'FAILED', exit: null, payload: JSON.stringify({ error: shownError(error) }) });

@@ -21,23 +21,11 @@ import { checkAssets } from '../state/asset-rights.ts';
 import { readIterations } from '../state/iterations.ts';
 import type { Run } from '../state/run.ts';
 import { rootsOf, variablesOf, withLinks } from '../values/node-variables.ts';
-import { readScope, readScopeOfBody } from '../values/read-values.ts';
+import { readScope, readScopeOfBody, residentScope } from '../values/read-values.ts';
 import type { ResidentValues } from '../values/resident-values.ts';
-import { type OwnPark, parkNode } from '../waits/park.ts';
-import { type Conclusion, failActivation, passWrite, repeatBody, succeed } from './conclude.ts';
-import { completeChunk, failChunk } from './conclude-chunk.ts';
+import { parkNode } from '../waits/park.ts';
 import { type AttemptTask, createTask } from './task.ts';
-
-export interface Attempting {
-  run: Run;
-  activation: Activation;
-  waitResult: WaitResult | undefined;
-  /**
-   * Goes on after the attempt. Called in the turn that has recorded the outcome: with neither a running activation nor a wait, the run would
-   * look as if it could rest.
-   */
-  proceed(conclusion: Conclusion): void;
-}
+import type { NodeResult } from './transition.ts';
 
 /** Parts of the process that attempts use. */
 export interface Process {
@@ -50,8 +38,51 @@ export interface Process {
   logger: Logger;
 }
 
-/** Executes an activation: reads what its node needs, and calls the executor. */
-export async function attempt(process: Process, { run, activation, waitResult, proceed }: Attempting): Promise<void> {
+interface Attempt {
+  activation: Activation;
+  waitResult: WaitResult | undefined;
+}
+
+/** The result of an activation that is disabled or pinned; undefined if it is to be executed. */
+export function withoutExecution(run: Run, activation: Activation): NodeResult | undefined {
+  if (activation.node.isDisabled) return { kind: 'skipped' };
+  const pin = isRootOfChunk(run, activation) ? undefined : run.pinOf(activation);
+  return pin && { kind: 'pinned', pin };
+}
+
+/** Whether the activation is the map itself, in a chunk of it. */
+function isRootOfChunk({ chunk }: Run, { path }: Activation): boolean {
+  return chunk !== null && path.length === 0;
+}
+
+/** Executes a pure activation. No slot is needed: it neither waits nor reaches out. */
+export function computeNode({ nodes, logger }: Process, run: Run, activation: Activation): NodeResult {
+  const { node } = activation;
+  const task = createTask(run, activation, undefined, logger);
+  let resolved: unknown;
+  try {
+    if (run.state.hasOffloaded) task.scope = residentScope(run, activation);
+    resolved = resolveConfig(node, task.scope);
+    const result = executorOf(node.definition)(task.with(resolved), nodes);
+    if (result instanceof Promise) throw new Error(`A pure node of the kind ${node.definition.kind} took time`);
+    return { kind: 'done', task, resolved, ...result };
+  } catch (error) {
+    return { kind: 'failed', resolved, error: task.explain(error) };
+  }
+}
+
+/** Executes an activation: reads the values that its node uses, and calls the node's executor. Null: the run was over meanwhile. */
+export function executeNode(process: Process, run: Run, attempt: Attempt): Promise<NodeResult | null> {
+  return isRootOfChunk(run, attempt.activation)
+    ? endChunk(process, run, attempt.activation)
+    : executeAttempt(process, run, attempt);
+}
+
+async function executeAttempt(
+  process: Process,
+  run: Run,
+  { activation, waitResult }: Attempt,
+): Promise<NodeResult | null> {
   const { node } = activation;
   const task = createTask(run, activation, waitResult, process.logger);
   let resolved: unknown;
@@ -72,16 +103,17 @@ export async function attempt(process: Process, { run, activation, waitResult, p
       onUnavailable: () => task.stopClock(),
     });
     const result = await retryUntilAvailable(() => executeClocked(process, task.with(resolved), node), whileExecuting);
-    if (run.isOver) return;
-    if (!('park' in result)) proceed(succeed(process.config, run, activation, { resolved, ...result }));
-    else if (result.park === 'iterations') {
+    if (run.isOver) return null;
+    if (!('park' in result)) return { kind: 'done', task, resolved, ...result };
+    if (result.park === 'iterations') {
       const { park: _, ...repeat } = result;
-      proceed(repeatBody(process.config, run, activation, repeat));
-    } else if (result.park === 'chunks')
-      await beginMap(process, { run, activation, waitResult, proceed }, { map: result, task });
-    else await retryUntilAvailable(() => park(process, { run, activation, waitResult, proceed }, result), waiting);
+      return { kind: 'repeats', task, resolved, repeat };
+    }
+    if (result.park === 'chunks') return await beginMap(process, run, { activation, map: result, task });
+    const parked = await retryUntilAvailable(() => parkNode(process, run, activation, result), waiting);
+    return { kind: 'parks', parked };
   } catch (error) {
-    if (!run.isOver) proceed(concludeError(run, activation, { task, resolved, error }));
+    return run.isOver ? null : resultOfError(task, resolved, error);
   } finally {
     task.stopClock();
   }
@@ -116,17 +148,10 @@ async function readVariables({ nodes }: Process, run: Run, { node, task }: { nod
   return variablesOf(node, all);
 }
 
-interface Failed {
-  task: AttemptTask;
-  resolved: unknown;
-  error: unknown;
-}
-
-/** The conclusion of an attempt that threw: it failed, or a dry run has refused its write. */
-function concludeError(run: Run, activation: Activation, { task, resolved, error }: Failed): Conclusion {
-  if (!(error instanceof RefusedWrite))
-    return failActivation(run, activation, { resolved, error: task.explain(error) });
-  return passWrite(run, activation, { resolved, write: maskIn(error.write, task.variables.secrets) });
+/** The result of an attempt that threw: it failed, or a dry run has refused its write. */
+function resultOfError(task: AttemptTask, resolved: unknown, error: unknown): NodeResult {
+  if (!(error instanceof RefusedWrite)) return { kind: 'failed', resolved, error: task.explain(error) };
+  return { kind: 'write refused', resolved, write: maskIn(error.write, task.variables.secrets) };
 }
 
 function executeClocked({ nodes }: Process, task: AttemptTask, { definition }: GraphNode) {
@@ -135,23 +160,20 @@ function executeClocked({ nodes }: Process, task: AttemptTask, { definition }: G
 }
 
 interface MapToBegin {
+  activation: Activation;
   map: Extract<Park, { park: 'chunks' }>;
   task: AttemptTask;
 }
 
 /** Begins to work off items in chunks, unless there is nothing to do. */
-async function beginMap(process: Process, attempting: Attempting, { map, task }: MapToBegin): Promise<void> {
-  const { run, activation, proceed } = attempting;
+async function beginMap(process: Process, run: Run, { activation, map, task }: MapToBegin): Promise<NodeResult | null> {
   const { park: _, ...plan } = map;
   if (map.items.length === 0 || activation.node.body === null) {
     const waitResult: WaitResult = { kind: 'iterations', results: [], total: map.items.length, failed: 0 };
-    return attempt(process, { ...attempting, waitResult });
+    return executeAttempt(process, run, { activation, waitResult });
   }
   const scope = await readScopeOfBody(process, run, { activation, waiting: task.waiting({}) });
-  if (run.isOver) return;
-  const parked = parkMap(process.config, run, activation, { ...plan, scope });
-  run.record(activation, parked.event);
-  proceed({ wait: parked.wait });
+  return { kind: 'parks', parked: parkMap(process.config, run, activation, { ...plan, scope }) };
 }
 
 /** The wait result of a node, with the results of its iterations or its chunks. Throws if they have failed. */
@@ -167,20 +189,13 @@ async function waitResultFor(
   return readMapResults(process.pool, waitResult, { graph: run.version.graph, node: activation.node });
 }
 
-async function park(process: Process, { run, activation, proceed }: Attempting, request: OwnPark): Promise<void> {
-  const parked = await parkNode(process, run, activation, request);
-  if (run.isOver) return;
-  run.record(activation, parked.event);
-  proceed({ wait: parked.wait });
-}
-
 /** Ends a chunk whose items have ended. */
-export async function endChunk(process: Process, { run, activation, proceed }: Attempting): Promise<void> {
+async function endChunk(process: Process, run: Run, activation: Activation): Promise<NodeResult | null> {
   const task = createTask(run, activation, undefined, process.logger);
   try {
-    const waitResult = await retryUntilAvailable(() => readIterations(process.pool, run, activation), task.waiting({}));
-    if (!run.isOver) proceed(completeChunk(process.config, run, activation, waitResult));
+    const items = await retryUntilAvailable(() => readIterations(process.pool, run, activation), task.waiting({}));
+    return { kind: 'chunk done', items, task };
   } catch (error) {
-    if (!run.isOver) proceed(failChunk(run, activation, task.explain(error)));
+    return run.isOver ? null : { kind: 'chunk failed', error: task.explain(error) };
   }
 }

@@ -1,7 +1,6 @@
 import { AppError } from '#shared/core/errors.ts';
 import type { Json, JsonObject } from '#shared/core/json.ts';
 import type { Repeat, RunEventPayload } from '#shared/messaging/realtime/run-events.ts';
-import type { WorkerConfig } from '#shared/process/config.ts';
 import { exitsOf, needsEdge, usualExitOf } from '#shared/workflow/nodes/properties.ts';
 import type { IterationPath } from '#shared/workflow/progress/activation.ts';
 import type { Activation } from '#shared/workflow/progress/progress.ts';
@@ -20,31 +19,88 @@ import {
 } from '../state/outcome.ts';
 import type { PendingEvent } from '../state/pending-commit.ts';
 import type { Run } from '../state/run.ts';
-import type { SizedOutput } from '../state/run-state.ts';
-import type { Wait } from '../state/waits.ts';
 import { outputText } from '../values/outputs.ts';
+import { beginChunk, completeChunk, failChunk } from './reduce-chunk.ts';
+import type { Done, Limits, NodeResult, Transition } from './transition.ts';
 
-/** The conclusion of an attempt: the activations that its outcome makes ready, a wait, or nothing because the run has ended. */
-export type Conclusion = { outcome: PendingEvent; next: readonly Activation[] } | { wait: Wait } | null;
+/**
+ * Takes the result of an activation into the run: records its event, moves the run's progress on, and tells the consequence. It reads and
+ * writes nothing but the run in memory, starts nothing, and waits for nothing: a restore that replays the events comes to the same state.
+ */
+export function reduce(limits: Limits, run: Run, activation: Activation, result: NodeResult): Transition {
+  switch (result.kind) {
+    case 'done':
+      return succeedOrFail(limits, run, activation, result);
+    case 'failed':
+      return failActivation(run, activation, result);
+    case 'skipped':
+      return skip(run, activation);
+    case 'pinned':
+      return takePin(limits, run, activation, result.pin);
+    case 'write refused':
+      return passWrite(run, activation, result);
+    case 'parks':
+      run.record(activation, result.parked.event);
+      return { wait: result.parked.wait };
+    case 'repeats':
+      return repeatOrFail(limits, run, activation, result);
+    case 'chunk begins':
+      return beginChunk(run, activation, result.chunk);
+    case 'chunk done':
+      return completeOrFailChunk(limits, run, activation, result);
+    case 'chunk failed':
+      return failChunk(run, activation, result.error);
+  }
+}
 
-interface Success {
-  resolved: unknown;
-  output: JsonObject;
-  exit: string | null;
-  cancelsOthers?: boolean;
+/** Fails the activation if the run cannot take its output. */
+function succeedOrFail(limits: Limits, run: Run, activation: Activation, done: Done): Transition {
+  try {
+    return succeed(limits, run, activation, done);
+  } catch (error) {
+    return failActivation(run, activation, { resolved: done.resolved, error: done.task.explain(error) });
+  }
+}
+
+/** Fails the activation if the run cannot take its items. */
+function repeatOrFail(
+  limits: Limits,
+  run: Run,
+  activation: Activation,
+  { repeat, resolved, task }: Extract<NodeResult, { kind: 'repeats' }>,
+): Transition {
+  try {
+    return repeatBody(limits, run, activation, repeat);
+  } catch (error) {
+    return failActivation(run, activation, { resolved, error: task.explain(error) });
+  }
+}
+
+function completeOrFailChunk(
+  limits: Limits,
+  run: Run,
+  activation: Activation,
+  { items, task }: Extract<NodeResult, { kind: 'chunk done' }>,
+): Transition {
+  try {
+    return completeChunk(limits, run, activation, items);
+  } catch (error) {
+    return failChunk(run, activation, task.explain(error));
+  }
+}
+
+interface Success extends Pick<Done, 'resolved' | 'output' | 'exit' | 'cancelsOthers'> {
   /** Beside the output. */
   marks?: Pick<RunEventPayload, 'isPinned'>;
 }
 
-type Limits = Pick<WorkerConfig, 'nodeOutputMaxBytes' | 'runOutputMaxBytes'> & Pick<SizedOutput, 'largeLength'>;
-
 /** Records the output of an activation. Throws if the run cannot take it. */
-export function succeed(
+function succeed(
   limits: Limits,
   run: Run,
   activation: Activation,
   { resolved, output, exit, cancelsOthers, marks }: Success,
-): Conclusion {
+): Transition {
   const { node } = activation;
   if (run.chunk && node.definition.ends) refuseFailedEnd(output);
   if (exit !== null && !node.exits.has(exit) && !exitsOf(node.definition, resolved).includes(exit))
@@ -58,9 +114,9 @@ export function succeed(
   const source = run.state.store(activation, resolved, { output, length, largeLength: limits.largeLength });
   const payload = marks?.isPinned ? `{"output":${text},"isPinned":true}` : `{"output":${text}}`;
   const outcome = run.record(activation, { status: 'SUCCESS', exit, payload, source });
-  const conclusion = goOn(run, activation, { outcome, exit, output });
+  const transition = goOn(run, activation, { outcome, exit, output });
   // In a map, an end is that of its item.
-  if (!cancelsOthers || run.chunk || conclusion === null) return conclusion;
+  if (!cancelsOthers || run.chunk || transition === null) return transition;
   run.endAt(activation);
   return null;
 }
@@ -70,13 +126,13 @@ function goOn(
   run: Run,
   activation: Activation,
   { outcome, exit, output }: { outcome: PendingEvent; exit: string | null; output: Json },
-): Conclusion {
+): Transition {
   const next = run.state.settle(activation, exit);
   return run.stopAfter(activation, output) ? null : { outcome, next };
 }
 
 /** Records what a test gives in place of executing an activation. With the exit `error` the activation has failed. */
-export function takePin(limits: Limits, run: Run, activation: Activation, { output, exit }: Pin): Conclusion {
+function takePin(limits: Limits, run: Run, activation: Activation, { output, exit }: Pin): Transition {
   const resolved = activation.node.config;
   try {
     if (exit === 'error') {
@@ -91,11 +147,11 @@ export function takePin(limits: Limits, run: Run, activation: Activation, { outp
 }
 
 /** Leaves an activation by its usual exit, without its value: a dry run has refused what it would have written. */
-export function passWrite(
+function passWrite(
   run: Run,
   activation: Activation,
   { resolved, write }: { resolved: unknown; write: string },
-): Conclusion {
+): Transition {
   const { node } = activation;
   const output = nullOutput(resolved);
   const exit = usualExitOf(node.definition, resolved ?? node.config);
@@ -113,12 +169,12 @@ function refuseFailedEnd({ status, message }: JsonObject): void {
 }
 
 /** Records that an activation begins to repeat its body. Throws if the run cannot take the items. */
-export function repeatBody(
+function repeatBody(
   limits: Limits,
   run: Run,
   activation: Activation,
   { items, ...repeat }: Repeat & { items: Json[] },
-): Conclusion {
+): Transition {
   const text = takeOutput(limits, run, { items });
   const { next, source } = run.state.repeat(activation, { items, repeat, length: text.length });
   const payload = `{"wait":"iterations","repeat":${JSON.stringify(repeat)},"output":${text}}`;
@@ -138,7 +194,7 @@ function takeOutput(limits: Limits, run: Run, output: JsonObject): string {
 }
 
 /** Passes through a disabled node: no output, and the usual exit of its kind. */
-export function skip(run: Run, activation: Activation): Conclusion {
+function skip(run: Run, activation: Activation): Transition {
   const { node } = activation;
   const exit = usualExitOf(node.definition, node.config);
   const outcome = run.record(activation, { status: 'SKIPPED', exit, payload: null });
@@ -153,7 +209,7 @@ interface Failure {
 }
 
 /** Records a failed attempt: it is repeated later, the activation is left without its value, or the run fails. */
-export function failActivation(run: Run, activation: Activation, { resolved, error, pinned }: Failure): Conclusion {
+function failActivation(run: Run, activation: Activation, { resolved, error, pinned }: Failure): Transition {
   const { node } = activation;
   const policy = run.version.policies[node.index];
   const failures = run.state.countFailure(activation);
