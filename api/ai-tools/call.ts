@@ -13,7 +13,7 @@ import type { CallEnd, ClaimedCall } from './chat-turns.ts';
 import { identifyNow, identityOf, offerOf, SEARCH } from './offers.ts';
 import { checkOwnTool } from './own-tools.ts';
 
-interface Means {
+interface CallServices {
   context: ApiContext;
   registry: ToolRegistry;
   signal: AbortSignal;
@@ -24,13 +24,16 @@ const MAX_OUTPUT = 32_000;
 /** Characters of an input that is stored: more than a model may write. */
 const MAX_SHOWN = 200_000;
 
-/** Does what a model asks for, by the rights of its caller as they are now; or finds that the user must confirm it first. */
-export async function callTool(call: ClaimedCall, means: Means): Promise<CallEnd> {
-  const answer = await answerOf(call, means).catch((error: unknown) => {
+/**
+ * Runs a tool call that a model asked for, with the caller's present permissions. The status `asked`: the user must
+ * confirm it first.
+ */
+export async function callTool(call: ClaimedCall, services: CallServices): Promise<CallEnd> {
+  const answer = await answerOf(call, services).catch((error: unknown) => {
     const { status, code, message } = toAppError(error);
     return { status, body: { success: false, error: { code, message } } } satisfies ToolResult;
   });
-  const ended = endOf(call, means);
+  const ended = endOf(call, services);
   if (answer === 'asked') return ended('asked', null);
   if (answer.status < 400) {
     const body = answer.body as JsonObject;
@@ -39,7 +42,7 @@ export async function callTool(call: ClaimedCall, means: Means): Promise<CallEnd
   return ended('failed', errorText(answer));
 }
 
-async function answerOf(call: ClaimedCall, { context, registry, signal }: Means): Promise<ToolResult | 'asked'> {
+async function answerOf(call: ClaimedCall, { context, registry, signal }: CallServices): Promise<ToolResult | 'asked'> {
   const { tool: name, input, tenantID } = call;
   if (!isJsonObject(input)) return refusal(400, 'The input is not one JSON object, or is too large');
   const identity = await identifyNow(context, call);
@@ -61,7 +64,10 @@ function toolCallerOf({ id, tenantID, caller, origin }: ClaimedCall): ToolCaller
   return { tenantID, who: { identity: identityOf(caller) }, userAgent, requestID: id };
 }
 
-/** The process that called it has gone, perhaps after it was done. */
+/**
+ * Whether a tool may be called again after the process of an earlier attempt died, perhaps when the call was already
+ * done.
+ */
 function mayRepeat(tool: Tool): boolean {
   const { readOnlyHint, idempotentHint } = tool.annotations;
   return readOnlyHint || idempotentHint || ('route' in tool && Boolean(tool.route.idempotent));
@@ -89,7 +95,7 @@ function describe(allowed: readonly Tool[], { names }: JsonObject): ToolResult {
   return { status: 200, body: { tools } };
 }
 
-/** A tool that there is not, or not for this caller. */
+/** Answers and records a call of a tool that does not exist, or that this caller may not use. */
 async function refuse(
   { id, tool, tenantID, caller }: ClaimedCall,
   { requests: { audit } }: ApiContext,
@@ -131,7 +137,7 @@ function bounded(body: JsonObject): Json {
   };
 }
 
-function endOf(call: ClaimedCall, { registry }: Means): (status: CallEnd['status'], output: Json) => CallEnd {
+function endOf(call: ClaimedCall, { registry }: CallServices): (status: CallEnd['status'], output: Json) => CallEnd {
   const tool = registry.tools.get(call.tool);
   const shownInput = readable(call.input, {
     ...(tool && 'route' in tool && hidingOf(tool.route)),

@@ -13,32 +13,32 @@ import { endCallsOf, hideInput } from '../ai/tool-inputs.ts';
 export interface ClaimedCall {
   id: string;
   tenantID: string;
-  /** Null: a node asks for it. */
+  /** Null if an `ai` node, not a chat, asks for the call. */
   sessionID: string | null;
   turnID: string;
   tool: string;
   input: Json;
   caller: Caller;
-  /** The user has confirmed it, or the author of the node has listed it. */
+  /** Whether the user has confirmed the call, or the author of the node has listed the tool. */
   isConfirmed: boolean;
   attempts: number;
-  /** The attempts that may have called it: the others found that the user must confirm it. */
+  /** Attempts that may have called the tool: all but those that ended with the question to the user. */
   tries: number;
-  /** `mcp`: a client of the MCP service asks for it, and a person has approved it. */
+  /** `mcp` if a client of the MCP service asked for the call and a person has approved it. */
   origin: string | null;
 }
 
 const LEASE_SECONDS = 10;
 /** Calls at once of one tenant, over all processes. */
 const MAX_OF_TENANT = 4;
-/** And of all tenants of one creator. */
+/** Calls at once of all tenants that one user has created, over all processes. */
 const MAX_OF_CREATOR = 6;
-/** A call that ends each process that makes it is not made again; its answer ends with its time. */
+/** A call whose processes died this often is not tried again; its answer fails when `alive_until` has passed. */
 const MAX_ATTEMPTS = 5;
 
 /**
- * Takes a call that waits; creators and tenants with fewer under way come first, and calls of one turn are done in their order. A creator
- * has fewer under way than there are places free here: the last place is for one who has none.
+ * Claims a waiting call. Creators and tenants with fewer calls under way come first; calls of one turn are made in their order. A
+ * creator may have fewer calls under way than this process has free permits, so the last permit is for a creator who has none.
  */
 export async function claimCall(pool: Pool, { free }: { free: number }): Promise<ClaimedCall | undefined> {
   const values = [LEASE_SECONDS, MAX_OF_TENANT, MAX_ATTEMPTS, Math.min(MAX_OF_CREATOR, free)];
@@ -51,11 +51,11 @@ export async function claimCall(pool: Pool, { free }: { free: number }): Promise
   return row && { ...row, input: JSON.parse(row.input) as Json, caller: Caller.parse(JSON.parse(row.caller)) };
 }
 
-/** Not a call of a node whose run has ended. */
+/** SQL condition of a call that is still of use: no run asked for it, or that run has not ended. */
 const isWanted = `(c.instance_id is null or exists (
   select from workflow_instance i where i.id = c.instance_id and i.completed_at is null))`;
 
-// A call that is not wanted, and that no process has, is ended on the way.
+// The same statement ends calls whose run has ended and that no process has claimed.
 const CLAIM = `
 with unwanted as (
   update ai_tool_call set status = 'failed', output = to_json('${NOT_CALLED}'::text)::text, claimed_until = null, ended_at = now(), input = '{}'
@@ -88,13 +88,13 @@ returning c.id, c.tenant_id as "tenantID", c.session_id as "sessionID", c.turn_i
   c.is_granted or c.decided_at is not null as "isConfirmed", c.attempts,
   c.attempts - c.asked_attempts as tries, c.origin`;
 
-/** Whether the call is still wanted, and still this process's. */
+/** Renews a claim. False if the call is no longer wanted, or another process has claimed it. */
 export async function renewCall(pool: Pool, { id, attempts }: ClaimedCall): Promise<boolean> {
   const { rowCount } = await pool.query(RENEW, [id, attempts, LEASE_SECONDS, CHAT_WAIT_MS / 1_000]);
   return rowCount === 1;
 }
 
-// The answer waits for as long as its call is alive.
+// Renewing a call also moves the deadline of its answer.
 const RENEW = `
 with renewed as (
   update ai_tool_call c set claimed_until = now() + make_interval(secs => $3)
@@ -109,13 +109,13 @@ select from renewed`;
 export interface CallEnd {
   status: Exclude<ToolCallStatus, 'ready' | 'denied'>;
   output: Json;
-  /** The input without secrets, which takes its place when the call is over, in the row as in the pieces of the answer. */
+  /** The input without secrets. It replaces the input in the row and in the chunks of the answer when the call is over. */
   shownInput: Json;
-  /** For the client. */
+  /** Chunks of the answer that tell the client how the call ended. */
   chunks: object[];
 }
 
-/** Ends a call, or lets it wait for the user. Does nothing if another process has it by now. */
+/** Ends a call, or lets it wait for the user. Does nothing if another process has claimed it by now. */
 export async function endCall(pool: Pool, call: ClaimedCall, end: CallEnd): Promise<void> {
   const { status, output, shownInput, chunks } = end;
   await inTransaction(pool, async (client) => {
@@ -137,7 +137,7 @@ update ai_tool_call set status = $3, output = $4, claimed_until = null, ended_at
   input = case when origin is not null then '{}' when $5::boolean then $6 else input end
 where id = $1 and attempts = $2 and status = 'ready'`;
 
-/** An answer all of whose calls have ended, which this process takes on. */
+/** An answer whose calls have all ended, claimed by this process for its next step. */
 export interface ClaimedTurn {
   answerID: string;
   tenantID: string;
@@ -145,7 +145,7 @@ export interface ClaimedTurn {
   caller: Caller;
   place: string | null;
   step: number;
-  /** Calls wait for the user. */
+  /** Whether calls of the answer wait for a confirmation by the user. */
   isAsked: boolean;
 }
 
@@ -159,7 +159,7 @@ export async function claimTurn(pool: Pool): Promise<ClaimedTurn | undefined> {
   return row && { ...row, caller: Caller.parse(JSON.parse(row.caller)) };
 }
 
-/** Ends answers of a chat that their clients read no more, and could not say so because the process that sent them is gone. */
+/** Ends chat answers that no client reads any more and whose process died before it could drop them itself. */
 export async function dropUnread(pool: Pool): Promise<string[]> {
   const { rows } = await pool.query<{ id: string }>(DROP_UNREAD);
   const ids = rows.map(({ id }) => id);
@@ -184,7 +184,7 @@ update ai_answer a set claimed_until = now() + make_interval(secs => $1) from ne
 returning a.id as "answerID", a.tenant_id as "tenantID", a.session_id as "sessionID", a.caller, a.place, a.step,
   exists (select from ai_tool_call c where c.turn_id = a.id and c.status = 'asked') as "isAsked"`;
 
-/** Lets the answer wait for a worker. False if it is not wanted any more. */
+/** Marks the answer as waiting for a worker, with the tools of its next step. False if it is not wanted any more. */
 export async function offerStep(
   pool: Pool,
   { answerID, step }: ClaimedTurn,
@@ -221,7 +221,7 @@ const KEEP = `
 update ai_answer set claimed_until = now() + make_interval(secs => $2)
 where id = any($1) and status in ('waiting', 'streaming') and not is_unwanted returning id, step`;
 
-/** Begins the steps again whose worker is gone. What they said is taken back. */
+/** Restarts steps whose worker is gone. The chunk `reset-step` tells clients to drop what the lost step has streamed. */
 export async function restartLost(pool: Pool): Promise<string[]> {
   const { rows } = await pool.query<{ id: string }>(LOST, [MAX_RESTARTS]);
   const restarted: string[] = [];

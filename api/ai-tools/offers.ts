@@ -9,7 +9,7 @@ import { offerOwnTools } from './own-tools.ts';
 
 export const SEARCH = 'search_tools';
 
-/** Tools of each step, in the context of the model. */
+/** Limits of the tools that one step offers: their descriptions take room in the context of the model. */
 const MAX_TOOLS = 32;
 const MAX_BYTES = 48_000;
 
@@ -33,7 +33,10 @@ export function identityOf({ type, id, userID, boundBy }: Caller): Identity {
   return type === 'apiKey' ? { ...identity, apiKeyID: id } : identity;
 }
 
-/** The caller with the membership that they have now; none if one of those who bind the call is no member. A revoked key is refused. */
+/**
+ * The caller with their present membership; null if the caller, or an author who binds the call, is no member. A revoked
+ * key is refused.
+ */
 export async function identifyNow(
   { access: { authenticator } }: Pick<ApiContext, 'access'>,
   { tenantID, caller }: { tenantID: string; caller: Caller },
@@ -44,10 +47,10 @@ export async function identifyNow(
     return authenticator.findMembership(userID, tenantID);
   };
   const identity = identityOf(caller);
-  const [membership, ...others] = await Promise.all(
+  const [membership, ...boundMemberships] = await Promise.all(
     [actorOf(identity), ...boundBy].map((actor) => membershipOf(actor)),
   );
-  return { ...identity, membership: others.includes(null) ? null : (membership ?? null) };
+  return { ...identity, membership: boundMemberships.includes(null) ? null : (membership ?? null) };
 }
 
 function actorOf({ userID, apiKeyID }: Identity): Actor {

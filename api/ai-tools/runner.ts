@@ -22,7 +22,7 @@ import {
 } from './chat-turns.ts';
 import { identifyNow, offersOf } from './offers.ts';
 
-/** At once in this process. Calls may be slow, and turns never are: calls that fill their permits stop no answer of a chat. */
+/** Calls and turns at once in this process. Their permits are separate, so that slow calls delay no answer of a chat. */
 const CALLS = 16;
 const MAX_TURNS = 8;
 const POLL_EVERY_MS = 1_000;
@@ -30,7 +30,7 @@ const RENEW_EVERY_MS = 2_000;
 /** How long the calls under way may go on when the process ends. */
 const END_TIMEOUT_MS = 3_000;
 
-/** A call or a turn that goes on; an async function would wait for the end of a bare promise. */
+/** A call or a turn under way. The promise is wrapped: an async function that returned it bare would wait for its end. */
 interface Begun {
   done: Promise<void>;
 }
@@ -39,13 +39,13 @@ interface Begun {
 interface Asked {
   step: number;
   withdraw: AbortController;
-  /** The rows said in an earlier poll that it is over. */
+  /** Whether an earlier poll found that the step is over; the request is withdrawn at the second such poll. */
   isOver: boolean;
 }
 
 /**
- * Calls the tools that models ask for, and asks workers for the next steps of their answers. All of it is rows: what a process that ends
- * leaves behind, another goes on with.
+ * Calls the tools that models ask for, and asks workers for the next steps of their answers. All state is in rows, so that another
+ * process continues what a process that ends leaves behind.
  */
 export function startToolCalls(context: ApiContext, registry: () => Promise<ToolRegistry>): AsyncDisposable {
   const {
@@ -60,21 +60,21 @@ export function startToolCalls(context: ApiContext, registry: () => Promise<Tool
   const asked = new Map<string, Asked>();
 
   async function poll(): Promise<void> {
-    for (const id of await restartLost(pool)) tell(id);
+    for (const id of await restartLost(pool)) notifyReaders(id);
     for (const id of await dropUnread(pool)) publish(TOOLS_CHANNEL, { unwanted: id });
     await withdrawAsked();
-    await takeUp(calls, CALLS, async (free) => {
+    await claimWhileFree(calls, CALLS, async (free) => {
       const call = await claimCall(pool, { free });
       return call && { done: run(call) };
     });
-    await takeUp(turns, MAX_TURNS, async () => {
+    await claimWhileFree(turns, MAX_TURNS, async () => {
       const turn = await claimTurn(pool);
-      return turn && { done: goOn(turn) };
+      return turn && { done: continueTurn(turn) };
     });
   }
 
-  /** Begins what waits in the rows, as far as there are permits. */
-  async function takeUp(
+  /** Claims and starts what waits while permits are free. */
+  async function claimWhileFree(
     running: Set<Promise<void>>,
     permits: number,
     claim: (free: number) => Promise<Begun | undefined>,
@@ -82,18 +82,18 @@ export function startToolCalls(context: ApiContext, registry: () => Promise<Tool
     while (running.size < permits && !stopped.signal.aborted) {
       const begun = await claim(permits - running.size);
       if (!begun) break;
-      work(running, begun.done);
+      track(running, begun.done);
     }
   }
 
-  function work(running: Set<Promise<void>>, doing: Promise<void>): void {
+  function track(running: Set<Promise<void>>, doing: Promise<void>): void {
     const done = doing
       .catch((error) =>
         logger.warn({ err: error }, 'a step of an answer is left; its claim ends, and a process takes it'),
       )
       .finally(() => {
         running.delete(done);
-        looking.trigger();
+        polling.trigger();
       });
     running.add(done);
   }
@@ -107,17 +107,17 @@ export function startToolCalls(context: ApiContext, registry: () => Promise<Tool
     const every = { everyMs: RENEW_EVERY_MS, firstAfterMs: RENEW_EVERY_MS };
     await using _renewing = startPeriodicTask({ name: 'claim of a call of a tool', ...every, run: renew }, logger);
     const end = await callTool(call, { context, registry: await registry(), signal });
-    // Another process does it again, or its answer is not wanted.
+    // Then another process repeats the call, or its answer is not wanted.
     if (signal.aborted) return;
     await endCall(pool, call, end);
-    if (call.sessionID) tell(call.turnID);
+    if (call.sessionID) notifyReaders(call.turnID);
   }
 
-  async function goOn(turn: ClaimedTurn): Promise<void> {
+  async function continueTurn(turn: ClaimedTurn): Promise<void> {
     const { answerID, tenantID, sessionID } = turn;
     if (turn.isAsked) {
       await endTurn(pool, turn);
-      return tell(answerID);
+      return notifyReaders(answerID);
     }
     const described = await registry();
     const allowed = await described.allowed(tenantID, await identifyNow(context, turn));
@@ -138,11 +138,11 @@ export function startToolCalls(context: ApiContext, registry: () => Promise<Tool
       .catch((error) => logger.warn({ err: error }, 'a step that was not begun is not marked; it ends with its time'))
       .finally(() => {
         if (asked.get(answerID)?.withdraw === withdraw) asked.delete(answerID);
-        tell(answerID);
+        notifyReaders(answerID);
       });
   }
 
-  /** A worker that is gone replies to nothing, and its question would keep its place. */
+  /** Withdraws requests for steps that are over: a worker that is gone never replies, and its request would stay open. */
   async function withdrawAsked(): Promise<void> {
     if (asked.size === 0) return;
     const wanted = new Map((await renewSteps(pool, [...asked.keys()])).map(({ id, step }) => [id, step]));
@@ -153,7 +153,7 @@ export function startToolCalls(context: ApiContext, registry: () => Promise<Tool
     }
   }
 
-  function tell(answerID: string): void {
+  function notifyReaders(answerID: string): void {
     publish(CHAT_CHANNEL, { answerID });
   }
 
@@ -163,17 +163,17 @@ export function startToolCalls(context: ApiContext, registry: () => Promise<Tool
       .catch((error) => logger.debug({ err: error }, 'processes not woken; they poll by themselves'));
   }
 
-  const looking = startPeriodicTask({ name: 'calls of tools', everyMs: POLL_EVERY_MS, run: poll }, logger);
+  const polling = startPeriodicTask({ name: 'calls of tools', everyMs: POLL_EVERY_MS, run: poll }, logger);
   const unsubscribe = backplane.messages.subscribe(TOOLS_CHANNEL, (message) => {
     const { data } = ToolsSignal.safeParse(message);
     if (data?.unwanted !== undefined) asked.get(data.unwanted)?.withdraw.abort();
-    else looking.trigger();
+    else polling.trigger();
   });
   return {
     async [Symbol.asyncDispose]() {
       unsubscribe();
       stopped.abort();
-      await looking[Symbol.asyncDispose]();
+      await polling[Symbol.asyncDispose]();
       const timeout = setTimeout(() => ending.abort(), END_TIMEOUT_MS);
       await Promise.all([...calls, ...turns]);
       clearTimeout(timeout);

@@ -28,7 +28,7 @@ const MAX_CALLS = 500;
 /** How an answer is to be made. */
 export interface Answering {
   isResumable: boolean;
-  /** Where the user is in the client. */
+  /** Where the user is in the client: JSON that the client has sent. */
   place: string | null;
 }
 
@@ -60,7 +60,7 @@ export async function beginAnswer(
   });
 }
 
-/** Calls that nothing will call any more. Before a confirmation they are denied, which the model is told. */
+/** SQL that ends calls of earlier answers, which nothing makes any more. The model reads that they were denied. */
 const SUPERSEDE = `
 update ai_tool_call set ${END_UNCALLED}
 where session_id = $1 and status in ('ready', 'asked')`;
@@ -73,13 +73,13 @@ interface NewAnswer {
   answerID: string;
   sessionID: string;
   chat: Chat;
-  /** The id of the message that it goes on with; null: a new one. */
+  /** The message that the answer continues; null if it begins a new one. */
   messageID: string | null;
-  /** Parts that this message has. */
+  /** Number of parts that this message has already. */
   fromPart: number;
 }
 
-/** An API process takes it on. */
+/** Inserts an answer, which an API process then claims. */
 export async function insertAnswer(
   query: Query,
   { answerID, sessionID, chat, messageID, fromPart }: NewAnswer,
@@ -106,7 +106,7 @@ insert into ai_answer (id, session_id, tenant_id, is_resumable, status, alive_un
 values ($1, $2, $3, $4::boolean, 'calling', now() + make_interval(secs => $5), $6, $7, $8, $9::integer,
   case when not $4::boolean then now() + make_interval(secs => $10) end)`;
 
-/** A message that is sent again, perhaps changed, takes the place of itself and of all behind it. */
+/** Adds a message of the user. One that is sent again, perhaps changed, replaces the stored one and all that follow it. */
 async function addMessage(
   query: Query,
   { tenantID, sessionID }: { tenantID: string; sessionID: string },
@@ -140,7 +140,7 @@ const DROP = `
 delete from ai_message where session_id = $1
   and number > coalesce((select max(number) from ai_message where session_id = $1 and role = 'user'), 0)`;
 
-/** The answer of a session that may be gone on with. */
+/** The newest answer of a session that has not ended. */
 export async function findOpenAnswer(pool: Pool, { tenantID, caller, chatID }: Chat): Promise<OpenAnswer | undefined> {
   const { rows } = await pool.query<OpenAnswer>(FIND, [tenantID, caller.id, chatID]);
   return rows[0];
@@ -158,7 +158,7 @@ where s.tenant_id = $1 and s.owner_id = $2 and s.chat_id = $3 and a.ended_at is 
 export interface AnswerState {
   isOver: boolean;
   error: AppError | null;
-  /** Its worker, or what should have been one, has not been heard of for too long. */
+  /** Whether neither a worker nor an API process has renewed the answer for too long. */
   isLost: boolean;
   /** JSON arrays of chunks, in their order. */
   rows: { number: number; chunks: string }[];
@@ -166,7 +166,7 @@ export interface AnswerState {
 
 /** Undefined if the answer is not wanted any more. */
 export async function readAnswer(pool: Pool, answerID: string, after: number): Promise<AnswerState | undefined> {
-  // First: an answer that is over has all of its chunks.
+  // The state is read before the chunks: if the answer is over by then, all of its chunks are stored.
   const { rows } = await pool.query<{ isOver: boolean; error: string | null; isLost: boolean }>(STATE, [answerID]);
   const [state] = rows;
   if (!state) return undefined;
@@ -177,10 +177,10 @@ export async function readAnswer(pool: Pool, answerID: string, after: number): P
 
 const PAGE = 100;
 
-/** A step whose worker is gone is begun again, so often. */
+/** How often a step whose worker is gone is started again. */
 export const MAX_RESTARTS = 2;
 
-/** The condition of a step that is not begun again, or was not in time. */
+/** SQL condition of a lost answer: it has no restart left, or nobody has restarted it within a lease. */
 const LOST = `ended_at is null and alive_until < now() - case
   when status = 'streaming' and restarts < ${MAX_RESTARTS} and caller is not null
   then interval '${CHAT_LEASE_MS} milliseconds' else interval '0' end`;
@@ -218,7 +218,10 @@ export async function failStep(
 
 const FAIL = `update ai_answer set status = 'failed', error = $2, ended_at = now() where id = $1 and ended_at is null`;
 
-/** Ends an answer that its client does not wait for any more; at once, or when its worker sees it. */
+/**
+ * Ends an answer that its client no longer waits for: at once, or while a worker writes it, when that worker sees the
+ * mark.
+ */
 export async function dropAnswer(pool: Pool, answerID: string): Promise<void> {
   const { rowCount } = await pool.query(DROP_ANSWER, [answerID]);
   if (rowCount) await endCallsOf(onPool(pool), [answerID]);
@@ -231,7 +234,7 @@ update ai_answer set is_unwanted = true,
 
 const DROP_ANSWER = `${DROP_ANSWERS} where id = $1 and ended_at is null`;
 
-/** Says that a client still reads an answer, which would not go on without one. */
+/** Notes that a client still reads an answer; an answer that nobody reads is dropped. */
 export async function keepReading(pool: Pool, answerID: string): Promise<void> {
   await pool.query(READING, [answerID, CHAT_READER_MS / 1_000]);
 }

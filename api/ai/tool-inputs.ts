@@ -2,11 +2,14 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Json } from '#shared/core/json.ts';
 import type { Query } from '#shared/db/query.ts';
 
-/** Ends a call that is not made any more, and tells the model so. Nothing needs its input. */
+/**
+ * SQL assignments that end a call which will never be made. The model reads that it was denied; its input is dropped, as
+ * nothing needs it.
+ */
 export const END_UNCALLED = `
 status = 'denied', reason = 'the answer was ended before', ended_at = now(), input = coalesce(shown_input, '{}')`;
 
-/** Ends the calls of answers that have ended without them. What was confirmed waits for the next answer. */
+/** Ends the calls that answers left open when they ended. A call that the user has confirmed is kept for the next answer. */
 export async function endCallsOf(query: Query, answerIDs: readonly string[]): Promise<void> {
   if (answerIDs.length === 0) return;
   const { rows } = await query<{ id: string; turnID: string; input: string }>(END_CALLS, [JSON.stringify(answerIDs)]);
@@ -32,7 +35,7 @@ export async function hideInput(
 ): Promise<void> {
   const { rows } = await query<{ number: number; chunks: string }>(HOLDING, [answerID, id]);
   for (const { number, chunks } of rows) {
-    // Written by workers and the API.
+    // Safe cast: only workers and the API write this column.
     const before = JSON.parse(chunks) as Piece[];
     const after = before.map((piece) =>
       piece.type === 'tool-input-available' && piece.toolCallId === id ? { ...piece, input: shown } : piece,

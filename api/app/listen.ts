@@ -53,7 +53,7 @@ export async function startApi({ config, logger }: { config: Config; logger: Log
   };
 }
 
-/** Loaded by the first response of a model: most processes never have one. */
+/** Loads the registry of tools at its first use: most processes never need it. */
 function openOnce(context: ApiContext, groups: readonly RouteGroup<ApiContext>[]): () => Promise<ToolRegistry> {
   let opened: Promise<ToolRegistry> | undefined;
   return () => {
@@ -73,7 +73,7 @@ interface Early {
   port: number;
   /** Waits until Postgres can be reached. The context is closed after the server, which needs it for requests under way. */
   openContext(): Promise<OwnedApiContext>;
-  /** Until then, every request is answered that the process is not ready. */
+  /** Replaces the first listener, which answers every request with "not ready". */
   serveWith(listener: RequestListener): void;
 }
 
@@ -84,7 +84,7 @@ export async function listenEarly(
   { config, logger }: Settings,
 ): Promise<Early> {
   let opened: OwnedApiContext | undefined;
-  // Closed after the server, which is opened before it.
+  // Deferred before the server, so that the context is closed after it although it is opened later.
   resources.defer(async () => opened?.[Symbol.asyncDispose]());
   const starting = createStartingResponses();
   let listener: RequestListener = starting.respond;

@@ -17,10 +17,10 @@ interface Asset {
   createdByApiKeyID?: string | null;
 }
 
-/** Roles can also be without tenant and creator; those of a tenant never are. */
+/** The fields of `Asset`, nullable: roles of the whole deployment have no tenant and no creator. */
 type NewAsset = { [K in keyof Asset]?: Asset[K] | null } & { id: string };
 
-/** They act later, each as its creator. */
+/** Assets that act later, with the permissions of their creator; the texts name them in errors. */
 const acting = { apikey: 'an API key', appPage: 'an app page', cronjob: 'a cron job', listener: 'a listener' };
 
 type Owner = 'tenantID' | 'creatorID' | 'createdByApiKeyID';

@@ -21,7 +21,10 @@ export async function findWorkflowsThatCall(
   return rows.map(({ id }) => id);
 }
 
-/** As JSON paths into the nodes of a version: `$[*] ? (@.type == "…")."data"."dataQueryID"`. */
+/**
+ * Writes the fields that name assets of a resource as JSON paths into the nodes of a version: `$[*] ? (@.type ==
+ * "…")."data"."dataQueryID"`.
+ */
 function pathsTo(resource: NamedResource): string[] {
   return fieldsNaming(resource).map(({ kind, keys }) => {
     const steps = ['data', ...keys].map((key) => (key === '*' ? '[*]' : `.${JSON.stringify(key)}`));

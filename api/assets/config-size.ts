@@ -1,7 +1,7 @@
 import type { JsonObject } from '#shared/core/json.ts';
 import { invalid } from '#shared/core/schema/issues.ts';
 
-/** A listener has 50 actions, which are read together. */
+/** Small enough that the 50 actions of a listener can be read together. */
 const MAX_BYTES = 256 * 1024;
 
 /** A config as it is stored. Rejects one that is too large to be read with the others of a page, or of a listener. */

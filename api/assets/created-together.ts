@@ -6,9 +6,12 @@ import type { EntityManager } from '#shared/entities/orm.ts';
 
 /** State that assets of one transaction share. */
 interface Together {
-  /** Written at the end: each change of rules raises the version of the tenant, and every older version of that row is read again. */
+  /**
+   * Rules to write once, at the end: each write updates the tenant's version row, and an update must step over all older
+   * row versions.
+   */
   rules: RuleSpec[];
-  /** Quotas whose locks the transaction has, and what is left of them. */
+  /** What is left of each quota that the transaction has locked. */
   headroom: Map<QuotaName, number>;
 }
 
@@ -29,7 +32,7 @@ export async function requireHeadroom(em: EntityManager, quota: QuotaName, tenan
   const shared = together.getStore();
   if (!shared) return requireQuota(query, use);
   const headroom = shared.headroom.get(quota) ?? (await readHeadroom(query, use));
-  // Says how much is used.
+  // Throws an error that says how much is used.
   if (headroom < 1) await requireQuota(query, use);
   shared.headroom.set(quota, headroom - 1);
 }

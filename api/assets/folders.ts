@@ -43,7 +43,10 @@ export function folderedTypeOf(resource: Resource): FolderedType | undefined {
   return (Object.keys(foldered) as FolderedType[]).find((type) => foldered[type].resource === resource);
 }
 
-/** Requires the folder, unless there is none to require. It stays until the transaction, if there is one, ends. */
+/**
+ * Rejects the id of a folder that does not exist; no id is accepted. Within a transaction, the folder stays locked until
+ * its end.
+ */
 export async function requireFolder(
   em: EntityManager,
   entityType: FolderedType,
@@ -56,7 +59,10 @@ export async function requireFolder(
   throw invalidField(field, `there is no such folder of the type ${entityType}`);
 }
 
-/** The folder of an asset that is copied; null if it is gone. Before there were folders, assets could name any. */
+/**
+ * The folder of an asset that is copied; null if it is gone. Assets older than folders may name folders that never
+ * existed.
+ */
 export async function folderOfCopy(
   em: EntityManager,
   entityType: FolderedType,

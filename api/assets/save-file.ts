@@ -22,11 +22,11 @@ interface NewFile {
 /** Stores an uploaded file of the tenant if its quotas have room. */
 export async function saveFile(
   { em, files }: { em: EntityManager; files: StoredFiles },
-  { identity, bytes, before, ...given }: NewFile,
+  { identity, bytes, before, ...fields }: NewFile,
 ): Promise<Omit<TenantFile, 'store'>> {
-  const { tenantID } = given;
+  const { tenantID } = fields;
   const row = {
-    ...given,
+    ...fields,
     id: newID(),
     fileSize: bytes.length,
     digest: createHash('sha256').update(bytes).digest('hex'),
@@ -39,7 +39,9 @@ export async function saveFile(
     await requireQuota(query, { quota: 'files', ownerID: tenantID });
     await requireQuota(query, { quota: 'fileBytes', ownerID: tenantID, amount: bytes.length });
   };
-  // Before the bytes are sent anywhere, and again where they count. What `before` deletes may make the room.
+  // Quotas are checked before the bytes are sent to the store, and again in the transaction that writes the row. With
+  // `before`,
+  // they are checked there only: what it deletes may make the room.
   if (!before) await inEntityTransaction(em, requireHeadroom);
   await files.save(row, bytes, (store, settle) =>
     inEntityTransaction(em, async () => {

@@ -9,7 +9,10 @@ import { AuditRecord as Row } from '#shared/entities/tables/audit-record.ts';
 import { type Side, sidesOf } from './sides.ts';
 
 interface Changing {
-  /** The trail and the entry to which a change of an asset of this tenant belongs; null is the deployment. Undefined: it is not recorded. */
+  /**
+   * The trail and the entry that a change of an asset of this tenant (null: of the deployment) belongs to; undefined if
+   * it is not recorded.
+   */
   entryIn(tenantID: string | null): { tenantID: string; entryID: string } | undefined;
   userID: string | null;
   apiKeyID: string | null;
@@ -22,7 +25,7 @@ export function recordingChanges<T>(by: Changing, work: () => T): T {
   return current.run(by, work);
 }
 
-/** A change that statements of our own make. */
+/** A change that SQL of our own makes; `ChangeRecorder` sees only those of the ORM. */
 interface AssetChange {
   assetType: string;
   assetID: string;
@@ -120,7 +123,7 @@ const assets: Readonly<Record<string, string>> = {
 
 /** Fields of the row, not of the asset. */
 const unshown: ReadonlySet<string> = new Set(['id', 'tenantID', 'createdAt', 'updatedAt', 'keyHash', 'tokenHash']);
-/** Contents that are an asset's own reason to be, which versions and entries of the library keep whole. */
+/** Large contents that are not shown: versions and entries of the library store them whole. */
 const large: ReadonlySet<string> = new Set(['nodes', 'edges', 'bundle']);
 
 /** Adds a record for each asset that a flush creates, changes or deletes, to the same flush: it is stored with it or not at all. */
@@ -147,7 +150,7 @@ function tenantOf(entity: object): string | null {
   return Reflect.get(entity, 'tenantID') ?? Reflect.get(entity, 'sourceTenantID') ?? null;
 }
 
-/** From what to what, by field; undefined if nothing is to be shown. */
+/** The old and the new values by field; undefined if nothing is to be shown. */
 function describe({ type, meta, payload, originalEntity }: ChangeSet<object>): JsonObject | undefined {
   const before: object = originalEntity ?? {};
   const after: object = type === 'delete' ? {} : payload;
@@ -161,7 +164,7 @@ function describe({ type, meta, payload, originalEntity }: ChangeSet<object>): J
   return type === 'delete' || Object.keys(changes).length > 0 ? changes : undefined;
 }
 
-/** Undefined if it is not shown. */
+/** The value of a field before or after a change; undefined if the field is not shown. */
 function sideOf(row: object, { name, isJSON }: { name: string; isJSON: boolean }): Side | undefined {
   if (unshown.has(name) || large.has(name)) return undefined;
   const value: unknown = Reflect.get(row, name);

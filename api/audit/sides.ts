@@ -7,13 +7,13 @@ export type Side = { value: unknown } | { json: string };
 
 /** Characters of a side in which the first difference is looked for. */
 const MAX_COMPARED = 1_000_000;
-/** Characters that are shown of a side that is too large to be shown whole, and of those the ones before the first difference. */
+/** Characters that are shown of a value which is too large to be shown whole. */
 const SHOWN = 1_800;
 const BEFORE = 200;
 
 /**
- * A field from what to what, without secrets. A side that is too large is shown where the two begin to differ: `{"_truncated": "…",
- * "_from": the place, "_length": of the JSON}`.
+ * The old and the new value of a field, without secrets. Of a value that is too large, an excerpt from shortly before the first
+ * difference is shown: `{"_truncated": "…", "_from": its offset, "_length": of the whole JSON}`.
  */
 export function sidesOf(name: string, { from, to }: { from?: Side; to?: Side }): JsonObject {
   const shown: { from?: Json; to?: Json } = {
@@ -31,7 +31,10 @@ export function sidesOf(name: string, { from, to }: { from?: Side; to?: Side }):
   };
 }
 
-/** Hidden by its own name, as a part of a body is. A value that is too large is cut as a whole. */
+/**
+ * A value as the trail shows it: hidden if the field has the name of a secret, as in a body; cut as a whole if it is too
+ * large.
+ */
 function shownOf(name: string, side: Side): Json {
   // Only the beginning of a long JSON is read.
   const shown = 'json' in side ? readableText(keyed(name, side.json)) : readable({ [name]: side.value ?? null });

@@ -7,16 +7,16 @@ import { isRefusedStatement, type Pool } from '#shared/db/pool.ts';
 import type { Producer } from '#shared/messaging/producer.ts';
 import { auditEntries } from '#shared/messaging/queues/audit-entries.ts';
 
-/** Records that wait together are sent when they are so many, or after some time. */
+/** A buffer with this many records is sent at once, a smaller one after `flushMs`. */
 const BATCH = 50;
 /** Records that a process holds while the queue is away. Beyond them the newest are lost, and counted. */
 const MAX_WAITING = 5_000;
-/** A reading client is not to wait for the queue, and nothing waits for this. */
+/** Time that the queue has to accept a batch. Batches are sent in the background, so no request waits for it. */
 const TIMEOUT_MS = 5_000;
 
 /** Writes the audit trail of tenants. */
 export interface AuditTrail {
-  /** Resolves when the record is durable. Records of one moment share a statement. */
+  /** Resolves when the record is durable. Concurrent records share a statement. */
   write(record: AuditRecord): Promise<void>;
   /** Leaves the record to a buffer, which is stored within some seconds. A process that dies loses it. Never throws. */
   note(record: AuditRecord): void;
@@ -55,7 +55,7 @@ export function createAuditTrail({
     });
   }
 
-  /** In jobs of one batch each. Those that the queue does not take wait for the next time. */
+  /** Enqueues the buffer, one job for each batch. Records that the queue does not accept stay for the next attempt. */
   async function sendAll(): Promise<void> {
     while (waiting.length > 0) {
       const batch = waiting.slice(0, BATCH);
@@ -92,7 +92,7 @@ export function createAuditTrail({
       await sending;
       await sendAll();
       clearTimeout(timer);
-      // The queue is away: the rows are where it would have brought them.
+      // The queue cannot be reached: the process writes the rows itself.
       if (waiting.length > 0)
         await insertAuditRecords(pool, waiting).catch((error: unknown) =>
           logger.error({ err: error, lost: waiting.length }, 'entries of the audit trail are lost'),

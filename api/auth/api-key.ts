@@ -22,7 +22,7 @@ type Verified = KeyStatus & { membership: NonNullable<KeyStatus['membership']> }
 /** Answers with the identity of a key; throws INVALID_API_KEY for one that is unknown, disabled, expired, or whose creator may no longer act. */
 export interface KeyVerifier {
   verify(key: string, workflowID?: string): Promise<Verified>;
-  /** For work that an identified key has begun before. */
+  /** Verifies a key by its id, for work that the key has begun before. */
   verifyID(keyID: string, workflowID?: string): Promise<Verified>;
 }
 

@@ -7,7 +7,7 @@ import type { Pool } from '#shared/db/pool.ts';
 /** Issuers of our own, which no real provider can have. */
 const OWN = 'urn:gantry:%';
 
-/** The users tell it of a database that ran before issuers were remembered. */
+/** The second part reads users: it finds the issuer of a database that ran before issuers were remembered. */
 const FIND = `
 select value #>> '{}' as issuer from service_state where key = 'issuer' and value #>> '{}' not like $1
 union all

@@ -37,7 +37,10 @@ export interface Identified extends Identity {
 
 /** Authenticates callers. Users are not cached: a blocked user is rejected on the next request. */
 export interface Authenticator {
-  /** Identifies by the headers of a request, and reads the membership in the tenant, with its workflow, in the same query. */
+  /**
+   * Identifies by the headers of a request. The same query reads the membership in `tenantID`, and the state of the
+   * workflow `workflowID`.
+   */
   identify(
     authorization: string | undefined,
     more?: { apiKey?: string | undefined; tenantID?: string | undefined; workflowID?: string | undefined },
@@ -49,7 +52,7 @@ export interface Authenticator {
   ): Promise<Identified>;
   /** Identifies by a bare token, as sockets send it. */
   identifyToken(token: unknown): Promise<Identity>;
-  /** The present membership of an identified user in a tenant, with the workflow that is named. */
+  /** The present membership of an identified user in a tenant, with the state of the workflow `workflowID`. */
   findMembership(userID: string, tenantID: string, workflowID?: string): Promise<Membership | null>;
 }
 

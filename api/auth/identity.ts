@@ -5,6 +5,6 @@ export interface Identity {
   userID: string;
   email: string | null;
   apiKeyID?: string;
-  /** The authors whose rights also bind a tool that a node calls. */
+  /** Authors of `ai` nodes, whose permissions also limit what a tool of such a node may do. */
   boundBy?: readonly Actor[] | undefined;
 }

@@ -5,7 +5,10 @@ import type { Backplane, Limiter } from '#shared/messaging/backplane/index.ts';
 export interface LoginThrottle {
   /** Counts an attempt of one network, on all accounts together. */
   limitNetwork(network: string): Promise<void>;
-  /** On one account: by one network, and by all networks without an earlier sign-in to it. */
+  /**
+   * Counts an attempt on one account: of this network, and if nobody has signed in to the account from it, of all such
+   * networks together.
+   */
   limitAccount(attempt: Attempt): Promise<void>;
   /** Forgets the failed attempts after a right password. */
   forgive(attempt: Pick<Attempt, 'email' | 'network'>): Promise<void>;

@@ -13,8 +13,8 @@ export function networkOf(address: string): string {
   const first = head.split(':').filter(Boolean);
   const last = tail?.split(':').filter(Boolean) ?? [];
   // A dotted IPv4 end takes the place of two groups.
-  const given = first.length + last.length + (plain.includes('.') ? 1 : 0);
-  const groups = [...first, ...Array<string>(tail === undefined ? 0 : 8 - given).fill('0'), ...last];
+  const written = first.length + last.length + (plain.includes('.') ? 1 : 0);
+  const groups = [...first, ...Array<string>(tail === undefined ? 0 : 8 - written).fill('0'), ...last];
   return `${groups
     .slice(0, 4)
     .map((group) => Number.parseInt(group, 16).toString(16))

@@ -1,7 +1,10 @@
 import { AppError } from '#shared/core/errors.ts';
 import type { Identity } from './identity.ts';
 
-/** Refuses what acts later as its caller, without those who bind the caller now: authors of `ai` nodes. */
+/**
+ * Refuses to save an asset that acts later with its caller's permissions alone, if authors of `ai` nodes limit the
+ * caller now.
+ */
 export function requireNoBoundary({ boundBy = [] }: Pick<Identity, 'boundBy'>, what: string): void {
   if (boundBy.length === 0) return;
   throw new AppError(

@@ -2,11 +2,14 @@ import { REDACTED, readable } from '#shared/access/audit/redact.ts';
 import type { Json } from '#shared/core/json.ts';
 import type { Identified } from './identify.ts';
 
-/** Questions of resources about tools. */
+/** Answers that routes need about the tools of models. */
 export interface ToolRights {
-  /** The names among these of tools that the caller may not call. Names of no tool are left out. */
+  /** The given names whose tool the caller may not call; names of no tool are left out. */
   refused(tenantID: string, identity: Identified, names: readonly string[]): Promise<string[]>;
-  /** The input of a call, which has no secrets any more, as the audit trail keeps it: that of a private route is not kept. */
+  /**
+   * The input of a tool call, without secrets, as the audit trail stores it: nothing of it if the tool's route is
+   * private.
+   */
   inTrail(name: string, input: Json): Promise<Json>;
 }
 
@@ -15,7 +18,10 @@ interface Described {
   allowed(tenantID: string, identity: Identified): Promise<readonly { name: string }[]>;
 }
 
-/** The tools come from the routes, whose handlers ask for the rights: so they are given with `use`, before the first request. */
+/**
+ * Tools are made from the routes, and handlers of routes ask for these rights. `use` closes that circle before the first
+ * request.
+ */
 export function createToolRights(): ToolRights & { use(open: () => Promise<Described>): void } {
   let open: (() => Promise<Described>) | undefined;
   function described(): Promise<Described> {
@@ -23,8 +29,8 @@ export function createToolRights(): ToolRights & { use(open: () => Promise<Descr
     return open();
   }
   return {
-    use(given) {
-      open = given;
+    use(openRegistry) {
+      open = openRegistry;
     },
     async refused(tenantID, identity, names) {
       if (names.length === 0) return [];
