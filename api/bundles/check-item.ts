@@ -8,7 +8,7 @@ import type { PlannedItem } from './plan-import.ts';
 import { without } from './save-item.ts';
 import { savers } from './savers.ts';
 
-/** Faults in the contents of an item, which the import would refuse; its other needs are found when it is saved. */
+/** Faults in the contents of an item that the import would refuse. Other checks are made when the item is saved. */
 export async function faultsOf({ type, action, asset, resolved }: PlannedItem): Promise<string[]> {
   if (action === 'skip' || action === 'unchanged') return [];
   const { create, update, notOnCreate = [], notOnUpdate = [] } = savers[type];
@@ -16,7 +16,7 @@ export async function faultsOf({ type, action, asset, resolved }: PlannedItem): 
   const check = { part: 'body' as const, schema, value: without(resolved, fields) };
   try {
     const [body] = await runCooperatively(validation([check], { isStrict: false, unknown: { fields: [], count: 0 } }));
-    // The body of the route that creates a workflow; that of the update has the same graph.
+    // Safe for updates too: both bodies have the same graph.
     if (type === 'workflow') await checkGraph(body as Partial<z.output<typeof WorkflowCreate>>);
     return [];
   } catch (error) {

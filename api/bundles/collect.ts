@@ -22,7 +22,7 @@ interface Following {
   withFolders: boolean;
 }
 
-/** Assets with all that they need, as far as the caller may read it; by their ids. */
+/** Reads assets and, step by step, the assets that they name and the caller may read; by their ids. */
 export async function collect(
   reading: Reading,
   roots: readonly TenantAsset[],
@@ -47,7 +47,7 @@ export async function collect(
     const assets: TenantAsset[] = [];
     for (const type of bundledTypes) {
       const named = follow.has(type) ? references.filter((one) => one.type === type) : [];
-      const ids = await thoseThere(reading.em, type, [...new Set(named.map(({ id }) => id))]);
+      const ids = await existingIDs(reading.em, type, [...new Set(named.map(({ id }) => id))]);
       if (ids.length > MAX_ITEMS) throw tooMany();
       if (ids.length > 0) assets.push(...(await readAssets(reading, type, ids, await visible(kinds[type].read))));
     }
@@ -57,19 +57,25 @@ export async function collect(
 
 const AT_ONCE = 1_000;
 
-/** Configs of admin UIs may name many assets that were deleted: they are named only, and take no place in the bundle. */
-async function thoseThere(em: EntityManager, type: BundledType, ids: readonly string[]): Promise<readonly string[]> {
+/**
+ * Leaves out the ids of deleted assets, of which configs of admin UIs may name many: those must not count as items of
+ * the bundle.
+ */
+async function existingIDs(em: EntityManager, type: BundledType, ids: readonly string[]): Promise<readonly string[]> {
   if (ids.length <= MAX_ITEMS) return ids;
-  const there: string[] = [];
+  const existing: string[] = [];
   for (let from = 0; from < ids.length; from += AT_ONCE) {
     const which = { id: { $in: ids.slice(from, from + AT_ONCE) } };
     const rows = await em.find(readers[type].entity, which, { fields: ['id'], disableIdentityMap: true });
-    there.push(...rows.map(({ id }) => id));
+    existing.push(...rows.map(({ id }) => id));
   }
-  return there;
+  return existing;
 }
 
-/** The variables that workflows name. The name of a variable is the same in every tenant, so no place of it is rewritten. */
+/**
+ * References of workflows to variables. They have no path to rewrite: the name of a variable is the same in every
+ * tenant.
+ */
 async function variablesOf(
   em: EntityManager,
   assets: readonly TenantAsset[],
@@ -93,13 +99,16 @@ export function tooMany(): AppError {
 
 interface Ordered {
   type: BundledType;
-  /** Decides among equals. */
+  /** Orders assets of the same type. */
   key: string;
-  /** Those that it needs. */
+  /** Ids of the assets that must come before this one. */
   needs: readonly string[];
 }
 
-/** Orders assets by their ids: each after those that it needs, then by type and key. A circle is entered at its first. */
+/**
+ * Orders assets by their ids: each after those that it needs, then by type and key. A cycle begins with its first asset
+ * in that order.
+ */
 export function inOrder(assets: ReadonlyMap<string, Ordered>): string[] {
   const rank = (id: string) => bundledTypes.indexOf(assets.get(id)?.type ?? 'role');
   const keyOf = (id: string) => assets.get(id)?.key ?? '';
@@ -108,15 +117,15 @@ export function inOrder(assets: ReadonlyMap<string, Ordered>): string[] {
   const entered = new Set<string>();
   const order: string[] = [];
   for (const root of sorted) {
-    const left = [{ id: root, isDone: false }];
-    // A loop: assets may need one another as deeply as there are assets.
-    for (let at = left.pop(); at; at = left.pop()) {
+    const stack = [{ id: root, isDone: false }];
+    // A stack instead of recursion: chains of needs may be as long as there are assets.
+    for (let at = stack.pop(); at; at = stack.pop()) {
       if (at.isDone) order.push(at.id);
       if (at.isDone || entered.has(at.id)) continue;
       entered.add(at.id);
       const needs = (assets.get(at.id)?.needs ?? []).filter((id) => assets.has(id) && !entered.has(id));
-      left.push({ id: at.id, isDone: true });
-      for (const id of [...new Set(needs)].sort(compare).reverse()) left.push({ id, isDone: false });
+      stack.push({ id: at.id, isDone: true });
+      for (const id of [...new Set(needs)].sort(compare).reverse()) stack.push({ id, isDone: false });
     }
   }
   return order;

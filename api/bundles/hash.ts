@@ -2,25 +2,25 @@ import { createHash } from 'node:crypto';
 import { runCooperatively } from '#shared/concurrency/cooperative.ts';
 import { isJsonObject, type Json, type JsonObject } from '#shared/core/json.ts';
 
-/** The same for equal values, also if their keys have another order. */
+/** A hash of a value; the order of keys makes no difference. */
 export async function hashOf(value: Json): Promise<string> {
   const parts: string[] = [];
   const digest = createHash('sha256');
-  const take = () => digest.update(parts.splice(0).join(''));
-  await runCooperatively(write(value, parts, take));
-  take();
+  const flush = () => digest.update(parts.splice(0).join(''));
+  await runCooperatively(write(value, parts, flush));
+  flush();
   return digest.digest('hex');
 }
 
-function* write(value: Json, parts: string[], take: () => void): Generator<void, void> {
+function* write(value: Json, parts: string[], flush: () => void): Generator<void, void> {
   if (parts.length >= 1_000) {
-    take();
+    flush();
     yield;
   }
   if (Array.isArray(value)) {
     parts.push('[');
     for (const item of value) {
-      yield* write(item, parts, take);
+      yield* write(item, parts, flush);
       parts.push(',');
     }
     parts.push(']');
@@ -28,14 +28,14 @@ function* write(value: Json, parts: string[], take: () => void): Generator<void,
     parts.push('{');
     for (const key of Object.keys(value).sort()) {
       parts.push(JSON.stringify(key), ':');
-      yield* write(value[key] ?? null, parts, take);
+      yield* write(value[key] ?? null, parts, flush);
       parts.push(',');
     }
     parts.push('}');
   } else parts.push(JSON.stringify(value));
 }
 
-/** A payload whose parts have sorted keys: the order in which a client has sent them does not show. */
+/** Sorts the keys inside each field, so that the order in which a client has sent them makes no difference. */
 export async function sorted(payload: JsonObject): Promise<JsonObject> {
   const done: [string, Json][] = [];
   for (const [field, value] of Object.entries(payload)) done.push([field, await runCooperatively(inKeyOrder(value))]);

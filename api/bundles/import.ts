@@ -133,15 +133,17 @@ async function execute(importing: Importing, plan: Plan, onConflict: 'skip' | 'o
   const { em, tenantID } = importing.input;
   const run = () => runImport(importing, plan, { onConflict });
   const { importID, isWritten, warnings } = await createTogether(em, tenantID, run);
-  const left = plan.items.filter((item) => item.action === 'skip' || (item.action === 'conflict' && !isWritten(item)));
-  const isLeft = new Set(left);
+  const leftOut = plan.items.filter(
+    (item) => item.action === 'skip' || (item.action === 'conflict' && !isWritten(item)),
+  );
+  const isLeftOut = new Set(leftOut);
   const results = plan.items
-    .filter((item) => !isLeft.has(item))
+    .filter((item) => !isLeftOut.has(item))
     .map(({ type, id, assetID, action }) => ({
       ...{ type, originalID: id, newID: assetID },
       action: action === 'conflict' ? ('update' as const) : (action as 'create' | 'update' | 'unchanged'),
     }));
-  const skipped = left.map((item) => ({ type: item.type, originalID: item.id, reason: reasonOf(item) }));
+  const skipped = leftOut.map((item) => ({ type: item.type, originalID: item.id, reason: reasonOf(item) }));
   const count = plan.items.filter(isWritten).length;
   return { importID, results, skipped, warnings, message: `${count} assets imported` };
 }
@@ -154,7 +156,7 @@ function reasonOf({ action, type, known, missing, missingSecrets }: PlannedItem)
   return named === '' ? 'It needs an item that is skipped' : `It needs what is not here: ${named}`;
 }
 
-/** Changes when what the plan says, or what it was made of, changes. */
+/** A token of a plan. Another plan, other assets or other items give another token. */
 async function tokenOf({ items }: Plan, onConflict: string): Promise<string> {
   const details = items.map(
     ({ type, id, action, itemHash, asset, assetHash, missing, missingSecrets, references }) => ({
@@ -201,7 +203,7 @@ async function denials(input: ImportInput, { type, action, assetID }: PlannedIte
   return mayDo ? [] : [`You may not ${verb} this ${noun}`];
 }
 
-/** The present asset is shown to callers who may read it. */
+/** A warning for a caller who may not read the present asset; its changes are then not shown. */
 async function unreadable(input: ImportInput, { type, asset }: PlannedItem): Promise<string[]> {
   const { resource, noun, read: permission } = kinds[type];
   const isReadable = !asset || (await isAllowed(input, { permission, object: `${resource}:${asset.id}` }));
@@ -226,7 +228,7 @@ function valueAt(value: Json, path: readonly (string | number)[]): Json | undefi
   return path.reduce<Json | undefined>((at, key) => partOf(at, key), value);
 }
 
-/** Short values; of long ones the path says enough. */
+/** A value to show; a long one is left out, since its path says enough. */
 function shown(name: 'before' | 'after', value: Json | undefined): { before?: Json; after?: Json } {
   const isLong = isJsonObject(value) || Array.isArray(value) || (typeof value === 'string' && value.length > MAX_SHOWN);
   return value === undefined || isLong ? {} : { [name]: value };

@@ -2,7 +2,7 @@ import { plainArray, textArray } from '#shared/db/array.ts';
 import type { Query } from '#shared/db/query.ts';
 import type { BundledType } from './bundle-types.ts';
 
-/** The key by which an asset of the tenant travels, and its state after the last import. */
+/** The key of an asset in bundles, which is the same in every tenant, and the state of the asset after its last import. */
 export interface AssetKey {
   type: BundledType;
   key: string;
@@ -16,7 +16,7 @@ export interface AssetKey {
 const COLUMNS =
   'type, key, asset_id as "assetID", item_hash as "itemHash", asset_hash as "assetHash", missing_secrets as "missingSecrets"';
 
-/** Keys by asset; those without a key of their own travel by their ids. */
+/** Keys by asset. Assets without a key have their id as key in bundles. */
 export async function keysOfAssets(
   query: Query,
   tenantID: string,
@@ -45,7 +45,10 @@ export function itemKeyOf({ type, id }: { type: string; id: string }): string {
   return `${type}:${id}`;
 }
 
-/** Another asset that had one of the keys before is gone, or is not the bundle's any more. */
+/**
+ * Gives assets their keys. A key that another asset had moves to the new one: the other was deleted, or is no longer of
+ * this bundle.
+ */
 export async function writeKeys(query: Query, tenantID: string, keys: readonly AssetKey[]): Promise<void> {
   const ids = plainArray(keys.map(({ assetID }) => assetID));
   await query('delete from bundle_key where tenant_id = $1 and asset_id = any($2::uuid[])', [tenantID, ids]);

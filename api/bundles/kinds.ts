@@ -6,9 +6,9 @@ interface Kind {
   resource: Resource;
   /** Completes "the … is not here". */
   noun: string;
-  /** Needed to read one into a bundle as what another asset needs. */
+  /** The permission to read such an asset into a bundle, or to see it in a plan. */
   read: Permission;
-  /** The field of its payload that names it. */
+  /** The field of a payload that has the title of the asset. */
   title: string;
 }
 

@@ -10,9 +10,9 @@ export interface Mention {
   id: string;
   /** The path of the text that is the id, or that the id is a part of. */
   path: (string | number)[];
-  /** Free-form JSON is saved without what it names. */
+  /** Always false: free-form JSON can be saved even if the asset is missing. */
   isNeeded: false;
-  /** It is in the key at the end of the path, not in the value there. */
+  /** Whether the id is in the key at the end of the path, not in the value there. */
   isKey?: true;
 }
 
@@ -32,17 +32,20 @@ const KEYS: Readonly<Record<string, BundledType>> = {
 const WIDGET_KEY = /^widget_([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})(?:_|$)/i;
 const AssetID = z.uuid().toLowerCase();
 
-/** The assets that JSON names by the fields and keys that admin UIs use for them. Yields where it may pause. */
+/**
+ * Finds the assets that JSON names by the fields and keys that admin UIs use for them. Each `yield` lets
+ * `runCooperatively` pause.
+ */
 export function* mentionsIn(root: Json, at: Path): Generator<void, Mention[]> {
   const found: Mention[] = [];
-  const left: { value: Json; path: Path }[] = [{ value: root, path: at }];
-  let seen = 0;
-  // A loop: configs may be nested as deeply as a body allows.
-  for (let next = left.pop(); next; next = left.pop()) {
+  const stack: { value: Json; path: Path }[] = [{ value: root, path: at }];
+  let entryCount = 0;
+  // A stack instead of recursion: configs may be nested as deeply as a body allows.
+  for (let next = stack.pop(); next; next = stack.pop()) {
     for (const [key, value] of entriesOf(next.value)) {
-      seen += 1;
-      if (seen % 1_000 === 0) yield;
-      if (typeof value === 'object') left.push({ value, path: [...next.path, key] });
+      entryCount += 1;
+      if (entryCount % 1_000 === 0) yield;
+      if (typeof value === 'object') stack.push({ value, path: [...next.path, key] });
       const named = namedBy(key, value);
       if (named) found.push({ ...named, path: [...next.path, key], isNeeded: false });
       const inKey = widgetIn(key);

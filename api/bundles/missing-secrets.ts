@@ -25,11 +25,11 @@ export async function missingSecretsOf(importing: Importing, owner: SecretOwner)
 }
 
 async function ofDatasource({ input, context }: Importing, { item, assetID, isHere }: SecretOwner): Promise<Path[]> {
-  const given = requireValue(DatasourceCreate, withSecrets(item.payload, item.secrets));
+  const body = requireValue(DatasourceCreate, withSecrets(item.payload, item.secrets));
   const stored = isHere ? await freshIn(input.em).findOne(Datasource, { id: assetID }) : null;
-  const before = stored && stored.datasourceType === given.datasourceType;
-  const known = before ? openOptions(context.secrets, stored) : {};
-  return readIncomplete(given.datasourceType, given.datasourceOptions, known).missing;
+  const isSameType = stored && stored.datasourceType === body.datasourceType;
+  const known = isSameType ? openOptions(context.secrets, stored) : {};
+  return readIncomplete(body.datasourceType, body.datasourceOptions, known).missing;
 }
 
 async function ofVariable({ input }: Importing, { item, assetID, isHere }: SecretOwner): Promise<Path[]> {

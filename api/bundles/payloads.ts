@@ -23,15 +23,18 @@ interface Reader<E extends { id: string }> {
   entity: EntityClass<E>;
   /** SQL of the bytes that the assets with the ids `$1` have as text; absent where rows are small. */
   size?: string;
-  /** Beside the tenant's filter. */
+  /** A condition on rows, in addition to the filter by tenant. */
   where?: object;
-  /** Other rows that belong to the assets; their payloads say what they have of them. */
+  /**
+   * Reads rows of other tables that belong to the assets. The function it returns gives the payload fields of an asset
+   * from them.
+   */
   around?(em: EntityManager, rows: readonly E[]): Promise<(row: E) => JsonObject>;
   payload(row: E): JsonObject;
 }
 
 function reader<E extends { id: string }>(definition: Reader<E>): Reader<{ id: string }> {
-  // Rows are read with the reader's own entity.
+  // Safe: a reader gets only rows of its own entity.
   return definition as unknown as Reader<{ id: string }>;
 }
 
@@ -45,7 +48,10 @@ const GRAPH_SIZE = `
 select coalesce(sum(octet_length(v.nodes::text) + octet_length(v.edges::text) + octet_length(v.options::text)), 0)::float8 as bytes
 from workflow w join workflow_version v on v.id = ${SHOWN_VERSION} where w.id = any($1::uuid[])`;
 
-/** The fields of a payload are those of the body that creates the asset. What begins work by itself travels switched off. */
+/**
+ * Payloads have the fields of the body that creates the asset. Assets that start work by themselves are exported
+ * switched off.
+ */
 export const readers: Readonly<Record<BundledType, Reader<{ id: string }>>> = {
   folder: reader<Folder>({
     entity: Folder,
@@ -162,7 +168,7 @@ export const readers: Readonly<Record<BundledType, Reader<{ id: string }>>> = {
   role: reader<Role>({
     entity: Role,
     size: sizeOf('role', 'asset_permissions'),
-    // Those of the whole deployment are there for every tenant already.
+    // Roles of the whole deployment exist for every tenant already.
     where: { tenantID: { $ne: null } },
     payload: ({ roleName, roleDescription = null, permissions, assetPermissions }) => ({
       roleName,
@@ -173,7 +179,7 @@ export const readers: Readonly<Record<BundledType, Reader<{ id: string }>>> = {
   }),
 };
 
-/** The published graphs; of workflows that are drafts, the latest ones. */
+/** The published graphs of workflows; of those without a published version, the latest graphs. */
 async function graphsOf(em: EntityManager, rows: readonly Workflow[]): Promise<(row: Workflow) => JsonObject> {
   const published = rows.flatMap(({ versionID }) => versionID ?? []);
   const drafts = rows.filter(({ versionID }) => !versionID);

@@ -30,12 +30,13 @@ export interface PlannedItem extends GivenItem {
   resolved: JsonObject;
   /** The asset of the tenant as it is now. */
   asset: TenantAsset | undefined;
-  /** The same as an export would show it, of the fields that the item has. */
+  /** The asset of the tenant as an export would write it, with only the fields that the item has. */
   before: JsonObject | undefined;
   assetHash: string | undefined;
   itemHash: string;
   /** References of `asset`. */
   assetReferences: readonly Reference[];
+  /** The key that an earlier import gave to the asset. */
   known: AssetKey | undefined;
   missing: { type: Reference['type']; id: string }[];
   missingSecrets: Path[];
@@ -47,33 +48,36 @@ export interface Plan {
   items: readonly PlannedItem[];
 }
 
-/** Compares a bundle with the tenant. With `locks`, what it would change stays as it is until the transaction ends. */
+/**
+ * Compares a bundle with the tenant. With `locks`, the assets that it would change are locked until the transaction
+ * ends.
+ */
 export async function planImport(importing: Importing, body: ImportBody, { locks }: { locks: boolean }): Promise<Plan> {
   const { em, tenantID } = importing.input;
-  const given = await readItems(body);
-  for await (const item of cooperative(given))
+  const bundleItems = await readItems(body);
+  for await (const item of cooperative(bundleItems))
     importing.input.reportUnknown(unknownIn(item), ['bundle', 'items', item.index, 'payload']);
-  const known = await keysOfItems(onEntities(em), tenantID, given);
+  const known = await keysOfItems(onEntities(em), tenantID, bundleItems);
   const reading: Reading = { em, bytes: 0, locks };
   const assets = new Map<string, TenantAsset>();
   for (const type of bundledTypes) {
-    const ids = given.filter((item) => item.type === type).flatMap((item) => candidates(item, known));
+    const ids = bundleItems.filter((item) => item.type === type).flatMap((item) => candidates(item, known));
     for (const asset of await readAssets(reading, type, [...new Set(ids)].sort())) assets.set(itemKeyOf(asset), asset);
   }
-  const variables = await sameVariables(reading, given);
-  const here = new Map(
-    given.map((item) => [
+  const variables = await sameVariables(reading, bundleItems);
+  const existing = new Map(
+    bundleItems.map((item) => [
       itemKeyOf(item),
       assetOf(item, known, assets) ?? (item.type === 'variable' ? variables.get(item.title) : undefined),
     ]),
   );
-  const ids = new Map(given.map((item) => [itemKeyOf(item), here.get(itemKeyOf(item))?.id ?? newID()]));
-  const others = await findOthers(importing.input, { items: given, inBundle: ids, given: body.ids ?? {} });
-  const skipped = findSkipped(given, { here, others });
+  const ids = new Map(bundleItems.map((item) => [itemKeyOf(item), existing.get(itemKeyOf(item))?.id ?? newID()]));
+  const others = await findOthers(importing.input, { items: bundleItems, inBundle: ids, given: body.ids ?? {} });
+  const skipped = findSkipped(bundleItems, { existing, others });
 
   const planned = new Map<string, PlannedItem>();
-  for await (const item of cooperative(given)) {
-    const asset = here.get(itemKeyOf(item));
+  for await (const item of cooperative(bundleItems)) {
+    const asset = existing.get(itemKeyOf(item));
     const assetID = ids.get(itemKeyOf(item)) ?? item.id;
     const own = { item, asset, assetID, known: known.get(itemKeyOf(item)) };
     planned.set(assetID, await planItem(importing, own, { ids, others, isSkipped: skipped.has(itemKeyOf(item)) }));
@@ -91,7 +95,10 @@ export async function planImport(importing: Importing, body: ImportBody, { locks
 
 type Known = ReadonlyMap<string, AssetKey>;
 
-/** An asset that was imported before, or the one that the item was exported from. */
+/**
+ * Ids that the asset of an item may have in this tenant: the item's own id, if it was exported here, and the id from an
+ * earlier import.
+ */
 function candidates(item: GivenItem, known: Known): string[] {
   return [item.id, ...(known.get(itemKeyOf(item)) ? [known.get(itemKeyOf(item))?.assetID ?? item.id] : [])];
 }
@@ -103,22 +110,25 @@ function assetOf(item: GivenItem, known: Known, assets: ReadonlyMap<string, Tena
 }
 
 interface Situation {
-  here: ReadonlyMap<string, TenantAsset | undefined>;
+  existing: ReadonlyMap<string, TenantAsset | undefined>;
   others: Others;
 }
 
-/** Items that cannot be saved, because something that they need is nowhere, or their secret; and those that need them. */
-function findSkipped(items: readonly GivenItem[], { here, others }: Situation): ReadonlySet<string> {
+/**
+ * Items that cannot be saved: a needed asset is neither in the bundle nor in the tenant, a secret is missing, or they
+ * need such an item.
+ */
+function findSkipped(items: readonly GivenItem[], { existing, others }: Situation): ReadonlySet<string> {
   const itemKeys = new Set(items.map(itemKeyOf));
   const needs = items.flatMap((item) =>
     item.references
-      .filter((one) => one.isNeeded && !others.has(itemKeyOf(one)) && !here.get(itemKeyOf(one)))
+      .filter((one) => one.isNeeded && !others.has(itemKeyOf(one)) && !existing.get(itemKeyOf(one)))
       .map((one) => ({ needer: itemKeyOf(item), needed: itemKeyOf(one) })),
   );
   const byNeeded = Map.groupBy(needs, ({ needed }) => needed);
   const skipped = new Set(needs.filter(({ needed }) => !itemKeys.has(needed)).map(({ needer }) => needer));
-  for (const item of items) if (lacksItsSecret(item) && !here.get(itemKeyOf(item))) skipped.add(itemKeyOf(item));
-  // The loop reaches those that it adds.
+  for (const item of items) if (lacksItsSecret(item) && !existing.get(itemKeyOf(item))) skipped.add(itemKeyOf(item));
+  // The loop also visits the items that it adds to the set.
   for (const itemKey of skipped) for (const { needer } of byNeeded.get(itemKey) ?? []) skipped.add(needer);
   return skipped;
 }
@@ -153,8 +163,8 @@ async function planItem(
     resolved.assetPermissions = permissions.filter((_, at) => !removed.has(at));
   }
   const owner = { item, assetID, isHere: !!asset };
-  const isLeft = isSkipped && item.type !== 'variable';
-  const missingSecrets = isLeft ? [] : await missingSecretsOf(importing, owner);
+  const ignoresSecrets = isSkipped && item.type !== 'variable';
+  const missingSecrets = ignoresSecrets ? [] : await missingSecretsOf(importing, owner);
   const { noun } = kinds[item.type];
   const warnings = [
     ...missing.map(({ type, id }) => `The ${nounOf(type)} ${id} that the ${noun} "${item.title}" names is not here`),
@@ -192,7 +202,10 @@ export function nounOf(type: string): string {
   return type === 'file' ? 'file' : kinds[type as BundledType].noun;
 }
 
-/** Says of assets that are there whether the import would change them, and whether they were changed here since the last one. */
+/**
+ * Decides for assets that exist whether the import would change them, and whether they were changed here since the last
+ * import.
+ */
 async function compare(
   { input: { em, tenantID } }: Importing,
   planned: ReadonlyMap<string, PlannedItem>,
@@ -214,7 +227,7 @@ async function compare(
   }
 }
 
-/** An endpoint that had to get a suffix keeps it. */
+/** A listener keeps the suffix that its path got in an earlier import because the path was taken. */
 function keepSuffix(item: PlannedItem): void {
   const [here, wanted] = [item.asset?.payload.endpointPath, item.payload.endpointPath];
   if (typeof here !== 'string' || typeof wanted !== 'string' || !here.startsWith(`${wanted}-`)) return;
@@ -225,11 +238,11 @@ function keepSuffix(item: PlannedItem): void {
 
 async function actionOf(item: PlannedItem): Promise<Action> {
   const { known, itemHash, assetHash, before, payload, secrets } = item;
-  const isAsLeft = known?.assetHash === assetHash;
+  const isAsImported = known?.assetHash === assetHash;
   if (secrets.length > 0) return 'update';
-  if (known && isAsLeft && known.itemHash === itemHash) return 'unchanged';
+  if (known && isAsImported && known.itemHash === itemHash) return 'unchanged';
   if (before && (await hashOf(before)) === (await hashOf(payload))) return 'unchanged';
-  // A variable of the tenant that only has the same name: what it is here may be right.
+  // A variable of the tenant that merely has the same name: its present value may be the right one.
   if (!known && item.type === 'variable' && item.asset?.id !== item.id) return 'conflict';
-  return known && !isAsLeft ? 'conflict' : 'update';
+  return known && !isAsImported ? 'conflict' : 'update';
 }

@@ -15,7 +15,10 @@ export async function sameVariables(reading: Reading, items: readonly GivenItem[
   return new Map(assets.map((asset) => [asset.title, asset]));
 }
 
-/** A secret variable is nothing without its secret, unlike a datasource, which has more than that. */
+/**
+ * Whether an item is a secret variable without its secret. Unlike a datasource, which has other contents too, it cannot
+ * be saved so.
+ */
 export function lacksItsSecret({ type, payload, secrets }: GivenItem): boolean {
   return type === 'variable' && payload.isSecret === true && secrets.length === 0;
 }

@@ -8,12 +8,12 @@ export interface Progress {
 
 const current = new AsyncLocalStorage<(progress: Progress) => void>();
 
-/** Runs an import, and is told how far it is. */
+/** Runs an import and reports its progress to `onProgress`. */
 export function watchingImport<T>(onProgress: (progress: Progress) => void, work: () => T): T {
   return current.run(onProgress, work);
 }
 
-/** Nothing but a job asks how far an import is. */
+/** Reports the progress of an import, if it runs in a job. */
 export function noteProgress(progress: Progress): void {
   current.getStore()?.(progress);
 }

@@ -18,7 +18,7 @@ export interface TenantAsset {
   payload: JsonObject;
 }
 
-/** Assets that a bundle holds, and bytes of them that are read for one. */
+/** Limits of a bundle: its assets, and the bytes of the rows that are read for it. */
 export const MAX_ITEMS = 2_000;
 const MAX_BYTES = 16 * 1024 ** 2;
 
@@ -39,7 +39,7 @@ export async function readAssets(
   ids: readonly string[],
   where: object = {},
 ): Promise<TenantAsset[]> {
-  await drawBytes(reading, type, ids);
+  await reserveBytes(reading, type, ids);
   const found = new Map<string, TenantAsset>();
   for (let from = 0; from < ids.length; from += AT_ONCE) {
     for (const asset of await readPart(reading, { type, ids: ids.slice(from, from + AT_ONCE), where }))
@@ -49,7 +49,11 @@ export async function readAssets(
   return ids.flatMap((id) => found.get(id) ?? []);
 }
 
-async function drawBytes(reading: Reading, type: BundledType, ids: readonly string[]): Promise<void> {
+/**
+ * Reserves memory for the assets before they are read: twice their size, for the rows as read and for the text that is
+ * written from them.
+ */
+async function reserveBytes(reading: Reading, type: BundledType, ids: readonly string[]): Promise<void> {
   const { size } = readers[type];
   if (!size || ids.length === 0) return;
   const { rows } = await onEntities(reading.em)<{ bytes: number }>(size, [plainArray(ids)]);
@@ -68,18 +72,19 @@ interface Part {
 
 async function readPart({ em, locks = false }: Reading, { type, ids, where }: Part): Promise<TenantAsset[]> {
   const { entity, around, payload, where: own = {} } = readers[type];
-  // Locked in one order, and read anew.
+  // Locked in the order of the ids, so that imports do not wait for each other in a circle; read again, since entities
+  // may be older.
   const options = locks ? { lockMode: LockMode.PESSIMISTIC_WRITE as const, refresh: true } : { refresh: true };
   const which = { ...where, ...own, id: { $in: [...ids] } };
   const rows = await em.find(entity, which, { ...options, orderBy: { id: 'asc' } });
-  const more = await around?.(em, rows);
+  const fieldsOf = await around?.(em, rows);
   return rows.map((row) => {
-    const fields = { ...payload(row), ...more?.(row), ...folderOf(row as Foldered) };
+    const fields = { ...payload(row), ...fieldsOf?.(row), ...folderOf(row as Foldered) };
     return { type, id: row.id, title: String(fields[kinds[type].title]), payload: fields };
   });
 }
 
-/** Folders have none. */
+/** A row that may be in a folder; folders themselves have no `folderID`. */
 interface Foldered {
   id: string;
   folderID?: string | null;

@@ -12,16 +12,16 @@ import type { ImportBody } from './schemas.ts';
 
 /** An item as the bundle has it. */
 export interface GivenItem {
-  /** In the bundle. */
+  /** The position in the bundle. */
   index: number;
   type: BundledType;
-  /** Its key. */
+  /** The key of the item, which is the same in every tenant. */
   id: string;
   title: string;
   /** With masked secrets. */
   payload: JsonObject;
   references: readonly Reference[];
-  /** Its secrets that the request brings, by their paths in the options. */
+  /** Secrets of the item that the request brings, by their paths in the payload. */
   secrets: readonly { path: readonly (string | number)[]; value: Json }[];
 }
 
@@ -37,9 +37,9 @@ export async function readItems({ bundle, secrets = [] }: ImportBody): Promise<G
   const itemKeys = new Set<string>();
   const items: GivenItem[] = [];
   let named = 0;
-  for await (const [index, { type, id, payload: given }] of cooperative(bundle.items.entries())) {
+  for await (const [index, { type, id, payload: unmasked }] of cooperative(bundle.items.entries())) {
     const at = ['bundle', 'items', index];
-    const title = given[kinds[type].title];
+    const title = unmasked[kinds[type].title];
     if (typeof title !== 'string' || title === '')
       issues.push({
         path: [...at, 'payload', kinds[type].title],
@@ -48,7 +48,7 @@ export async function readItems({ bundle, secrets = [] }: ImportBody): Promise<G
     if (itemKeys.has(itemKeyOf({ type, id })))
       issues.push({ path: [...at, 'id'], message: 'another item of this type has this id' });
     itemKeys.add(itemKeyOf({ type, id }));
-    const payload = masked(type, given);
+    const payload = masked(type, unmasked);
     const own = holders.has(type) ? secrets.filter((one) => one.id === id) : [];
     const references = await runCooperatively(referencesIn(type, payload));
     named += references.length;

@@ -16,11 +16,14 @@ export interface Reference {
   id: string;
   /** The path of the text that is the id, or that the id is a part of. */
   path: Path;
-  /** The asset cannot be saved without it. */
+  /** Whether the asset cannot be saved without the one that it names. */
   isNeeded: boolean;
-  /** The id is in the key at the end of the path. */
+  /** Whether the id is in the key at the end of the path. */
   isKey?: true;
-  /** It may be the id of something that is in no bundle, such as a user: it is given another id if it has one, and is missed by none. */
+  /**
+   * Whether the id may be that of something else, such as a user. It is replaced if it is that of a bundled asset, and
+   * never reported missing.
+   */
   isGuess?: true;
 }
 
@@ -40,8 +43,8 @@ export const typeOfResource: Readonly<Partial<Record<Resource, BundledType>>> = 
 };
 
 /**
- * All that a payload names: what node kinds, widgets, pages, actions and datasources declare, then what else JSON of an admin UI
- * mentions. Each location is listed once. Yields where it may pause.
+ * Finds all assets that a payload names: those that node kinds, widgets, pages, actions and datasources declare, then those that other
+ * JSON of an admin UI mentions. Each location is listed once. Each `yield` lets `runCooperatively` pause.
  */
 export function* referencesIn(type: BundledType, payload: JsonObject): Generator<void, Reference[]> {
   const found = finders[type](payload);
@@ -138,7 +141,7 @@ function namedByNode(node: Json, at: Path, isNeeded: boolean): Reference[] {
   return [...named, ...rolesIn(objectOf(data).approvers, [...at, 'approvers'])];
 }
 
-/** Approvers are ids and names of users and roles. */
+/** Approvers are ids and names of users and roles; an id may be that of either. */
 function rolesIn(approvers: Json | undefined, at: Path): Reference[] {
   return listOf(approvers).flatMap((approver, index) =>
     optional(approver, 'role', [...at, index]).map((one) => ({ ...one, isGuess: true as const })),
@@ -180,7 +183,10 @@ function listOf(value: Json | undefined): readonly Json[] {
   return Array.isArray(value) ? value : [];
 }
 
-/** A copy of a payload with other ids; what no id is found for stays. Only what is above a reference is copied. */
+/**
+ * A copy of a payload with the ids of `idFor` in its references; without an id, a reference stays. Only objects around a
+ * reference are copied.
+ */
 export function withIDs(
   payload: JsonObject,
   references: readonly Reference[],
@@ -202,12 +208,12 @@ export function withIDs(
     if (!one.isKey) Reflect.set(parent, last, String(Reflect.get(parent, last)).replace(UUID, id));
     else renamed.set(parent, (renamed.get(parent) ?? new Map()).set(last, String(last).replace(UUID, id)));
   }
-  // Afterwards, since paths have the keys as they were.
+  // Keys are renamed last, since the paths of references have the old keys.
   for (const [parent, names] of renamed) renameKeys(parent, names);
   return copy;
 }
 
-/** All at once: two keys may be swapped. */
+/** Renames all keys at once: two keys may be swapped. */
 function renameKeys(object: object, names: ReadonlyMap<string, string>): void {
   const entries = Object.entries(object);
   for (const key of names.keys()) Reflect.deleteProperty(object, key);
@@ -219,7 +225,7 @@ function renameKeys(object: object, names: ReadonlyMap<string, string>): void {
 
 function copyIn<T extends object>(copies: Map<unknown, unknown>, value: T): T {
   const known = copies.get(value);
-  // Safe: the map has a value's copy, or a copy itself, under it.
+  // Safe: under a value the map has its copy, and under a copy that copy.
   if (known) return known as T;
   const copy = (Array.isArray(value) ? [...value] : { ...value }) as T;
   copies.set(value, copy);

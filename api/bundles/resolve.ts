@@ -9,7 +9,7 @@ import { readers } from './payloads.ts';
 import type { GivenItem } from './read-items.ts';
 import type { ImportInput } from './run-handler.ts';
 
-/** Ids in the tenant for the references that lead out of the bundle, by `itemKeyOf`. */
+/** Ids in the tenant of assets that the bundle names but does not contain, by `itemKeyOf` the reference. */
 export type Others = ReadonlyMap<string, string>;
 
 interface OutboundReference {
@@ -21,7 +21,7 @@ interface OutboundReference {
 
 const AT_ONCE = 1_000;
 
-/** Finds each by what the request names for it, by the key of an earlier import, or by its id. */
+/** Finds each asset by the id that the request gives for it, by the key from an earlier import, or by its own id. */
 export async function findOthers(
   { em, tenantID }: ImportInput,
   { items, inBundle, given }: OutboundReference,
@@ -35,14 +35,14 @@ export async function findOthers(
       named.map((one) => [one.id, given[one.id] ?? keys.get(itemKeyOf(one))?.assetID ?? one.id] as const),
     );
     const where = isBundled(type) ? readers[type].where : {};
-    const there = new Set<string>();
+    const existing = new Set<string>();
     const ids = [...new Set(wanted.values())];
     for (let from = 0; from < ids.length; from += AT_ONCE) {
       const which = { ...where, id: { $in: ids.slice(from, from + AT_ONCE) } };
       const found = await em.find(entityOf(type), which, { fields: ['id'], disableIdentityMap: true });
-      for (const { id } of found) there.add(id);
+      for (const { id } of found) existing.add(id);
     }
-    for (const [key, id] of wanted) if (there.has(id)) others.set(itemKeyOf({ type, id: key }), id);
+    for (const [key, id] of wanted) if (existing.has(id)) others.set(itemKeyOf({ type, id: key }), id);
   }
   return others;
 }

@@ -58,7 +58,7 @@ export const rollBackImport = tenantRoute({
     const done = await em.findOne(BundleImport, { id: params.importID }, { lockMode });
     if (!done) throw new AppError('NOT_FOUND', 'Import not found');
     if (done.rolledBackAt) throw new AppError('CONFLICT', 'This import is rolled back already');
-    // Written by `runImport`.
+    // Safe cast: `runImport` has written them.
     const changes = (done.changes as unknown as Change[]).toReversed();
     await requireUnchanged(importing, changes);
     const [removed, restored] = [changes.filter(isCreated), changes.filter((change) => !isCreated(change))];
@@ -84,7 +84,7 @@ export const rollBackImport = tenantRoute({
   },
 });
 
-/** Runs of deleted workflows are stopped when nothing can refuse the rollback any more: that is not undone with the transaction. */
+/** Collects the runs of deleted workflows and stops them last: a stop is not undone if the transaction fails. */
 function stoppingLast(runs: Runs): { runs: Runs; stopAll(): Promise<void> } {
   const stops = new Map<string, string>();
   return {
@@ -105,7 +105,7 @@ function isCreated({ before }: Change): boolean {
   return before === null;
 }
 
-/** A later change would be lost. */
+/** Rejects the rollback if an asset was changed since the import: that change would be lost. */
 async function requireUnchanged({ input: { em } }: Importing, changes: readonly Change[]): Promise<void> {
   const reading = { em: freshIn(em), bytes: 0, locks: true };
   for (const [type, ofType] of Map.groupBy(changes, (change) => change.type)) {

@@ -29,7 +29,7 @@ export type ImportInput = Pick<
 export interface Importing {
   input: ImportInput;
   context: ApiContext;
-  /** Objects that the import creates: their rules are not committed yet, and give their creator everything. */
+  /** Objects that the import creates. Their creator has all permissions on them, by rules that are not committed yet. */
   created: ReadonlySet<string>;
 }
 
@@ -43,7 +43,10 @@ interface Call {
   what: string;
 }
 
-/** Does what a request to a route of the tenant would do, by the caller's rights, in the transaction of the import. */
+/**
+ * Does what a request to a route of the tenant would do, with the caller's permissions, in the transaction of the
+ * import.
+ */
 export async function runHandler(importing: Importing, route: ApiRoute, { params = {}, body, id, at, what }: Call) {
   if (route.realm !== 'tenant') throw new Error(`${route.path} is no route of a tenant`);
   const { input, context, created } = importing;
@@ -78,7 +81,7 @@ export async function runHandler(importing: Importing, route: ApiRoute, { params
   }
 }
 
-/** Entities of an earlier item are not compared with the database again. */
+/** A fork without the entities of earlier items, which each flush would compare with the database again. */
 export function freshIn(em: EntityManager): EntityManager {
   return em.fork({ keepTransactionContext: true, clear: true });
 }

@@ -20,7 +20,7 @@ export type Change = {
   type: PlannedItem['type'];
   assetID: string;
   title: string;
-  /** Null: the import has created the asset. */
+  /** The payload before the import; null if the import has created the asset. */
   before: JsonObject | null;
   /** The hash of the asset as the import has left it. */
   hash: string;
@@ -48,15 +48,16 @@ export async function runImport(importing: Importing, { items }: Plan, { onConfl
   const warnings: string[] = [];
   const later: PlannedItem[] = [];
   /** New assets that are not saved yet. */
-  const left = new Set(written.filter(({ asset }) => !asset).map(itemKeyOf));
+  const unsaved = new Set(written.filter(({ asset }) => !asset).map(itemKeyOf));
   for (const item of written) {
-    left.delete(itemKeyOf(item));
-    const ahead = item.references.some((one) => one.isNeeded && left.has(itemKeyOf(one)));
+    unsaved.delete(itemKeyOf(item));
+    const isIncomplete = item.references.some((one) => one.isNeeded && unsaved.has(itemKeyOf(one)));
     if (item.type === 'listener') warnings.push(...(await freeEndpoint(importing.input, item)));
-    missing.set(item.assetID, await save(own, item, { isIncomplete: ahead }));
+    missing.set(item.assetID, await save(own, item, { isIncomplete }));
     noteProgress({ done: missing.size, total: written.length });
-    if (ahead && !item.asset) later.push(item);
+    if (isIncomplete && !item.asset) later.push(item);
   }
+  // The assets that these items need exist now.
   for (const item of later) await save(own, { ...item, asset: undefined }, { isAgain: true });
   const changes = await noteChanges(importing.input, written, missing);
   const importID = await writeImport(importing.input, changes);
@@ -107,7 +108,7 @@ async function freeEndpoint({ em, tenantID }: ImportInput, item: PlannedItem): P
   return [];
 }
 
-/** Reads what was written, and writes by which keys it travels from now on. */
+/** Reads the written assets again for their hashes, and stores the keys that they have in bundles from now on. */
 async function noteChanges(
   { em, tenantID }: ImportInput,
   written: readonly PlannedItem[],
@@ -148,7 +149,7 @@ async function writeImport({ em, tenantID, caller }: ImportInput, changes: reado
   return id;
 }
 
-/** Characters of one statement: more would hold the event loop. */
+/** Characters of one statement: more would block the event loop for too long. */
 const BATCH = 500_000;
 
 async function writeChanges(query: Query, importID: string, changes: readonly Change[]): Promise<void> {

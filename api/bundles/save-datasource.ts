@@ -13,8 +13,8 @@ import { DatasourceCreate } from '../resources/datasources/schemas.ts';
 import { freshIn, type Importing } from './run-handler.ts';
 
 /**
- * Saves a datasource as its routes do, but for secrets that the import does not bring: those that are stored stay, the others are
- * missing. Returns the paths of the missing ones.
+ * Saves a datasource as its routes do, except that secrets may be missing: stored ones are kept, and the paths of the others are
+ * returned.
  */
 export async function saveDatasource(
   { input, context }: Importing,

@@ -15,7 +15,7 @@ interface Saved {
   /** With ids of the tenant. */
   payload: JsonObject;
   isNew: boolean;
-  /** An asset that it names is not there yet: it is saved again when it is. */
+  /** Whether an asset that it needs is not saved yet. It is saved again after that asset. */
   isIncomplete?: boolean;
   title: string;
   at: Path;
@@ -57,7 +57,7 @@ export function without(payload: JsonObject, fields: readonly string[]): JsonObj
   return Object.fromEntries(Object.entries(payload).filter(([field]) => !fields.includes(field)));
 }
 
-/** Actions have no key of their own: other ones take the place of those that were there. */
+/** Replaces the actions of a listener: without a key, an action of the item cannot be matched with a stored one. */
 async function saveActions(
   importing: Importing,
   { id: listenerID, payload, at, what }: { id: string; payload: JsonObject; at: Path; what: string },

@@ -46,7 +46,7 @@ export interface Saver {
   notOnCreate?: readonly string[];
   /** Fields that an update leaves as they are, or that something else writes. */
   notOnUpdate?: readonly string[];
-  /** A payload that names what is not there yet: the whole one follows. */
+  /** Fields that replace those of a payload while assets that it needs are not saved yet: drafts are not checked. */
   incomplete?: JsonObject;
 }
 

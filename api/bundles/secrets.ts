@@ -2,7 +2,7 @@ import { isJsonObject, type Json, type JsonObject } from '#shared/core/json.ts';
 import type { Path } from '#shared/core/schema/issues.ts';
 import { MASK } from '#shared/core/schema/secret.ts';
 
-/** Shows secrets that no import has brought as those that are there: a bundle is the same in every tenant. */
+/** Shows secrets that no import has brought with the mask of stored ones, so that an export is the same in every tenant. */
 export function withMissing(payload: JsonObject, missing: readonly Path[] = []): JsonObject {
   if (missing.length === 0) return payload;
   const copy = structuredClone(payload);

@@ -14,17 +14,20 @@ interface User {
   type: Exclude<BundledType, 'folder' | 'variable' | 'datasource' | 'role'>;
   id: string;
   title: string;
-  /** One of those that are removed. */
+  /** The id of a removed asset that this one names. */
   named: string;
 }
 
-/** Folders take up what is in them, and a role is without its rule for an asset that has gone. */
+/**
+ * Types that may be deleted while others name them: assets of a folder are moved out of it, and roles lose their rule
+ * for the asset.
+ */
 const HARMLESS: ReadonlySet<BundledType> = new Set(['folder', 'role']);
 const MAX_SHOWN = 5;
 
 /**
- * Throws CONFLICT if assets that stay name one that is to be removed. Ids are new with the import, so only what was saved since
- * can name them. Variables are found by name where they are deleted.
+ * Throws CONFLICT if assets that stay name one that is to be removed. The import has given new ids, so only assets that were saved
+ * since can name them. Variables are named without ids: their own route checks whether they are used.
  */
 export async function requireUnused(importing: Importing, removed: readonly Removed[], since: Date): Promise<void> {
   const { em, tenantID } = importing.input;
@@ -53,12 +56,12 @@ async function wordsOf({ input }: Importing, { type, id, title }: User): Promise
   return isReadable ? `the ${noun} "${title}"` : `a ${noun} that you may not read`;
 }
 
-/** Clocks of processes differ. */
+/** Allowance for the differing clocks of processes. */
 const CLOCKS_MS = 300_000;
 
 const UUID = '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}';
 
-/** The first removed asset that a text names. */
+/** SQL that finds the first removed asset that a text names. */
 const namedIn = (text: string) => `
 cross join lateral (
   select found[1]::uuid as named from regexp_matches(lower(${text}), '${UUID}', 'g') found

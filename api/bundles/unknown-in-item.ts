@@ -3,7 +3,7 @@ import { findUnknownFields, type UnknownFields } from '../http/request/unknown-f
 import type { BundledType } from './bundle-types.ts';
 import { savers } from './savers.ts';
 
-/** Fields that no import reads: those of a payload are the fields of the bodies by which the asset is saved. */
+/** Fields of a payload that no import reads: the bodies that create and update such an asset do not have them. */
 export function unknownIn({ type, payload }: { type: BundledType; payload: JsonObject }): UnknownFields {
   const { create, update } = savers[type];
   return findUnknownFields(

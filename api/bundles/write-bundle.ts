@@ -49,7 +49,7 @@ export async function writeItems(
   }
 }
 
-/** Without folders, an asset stays in the folder that it is in elsewhere. */
+/** A payload that names no folder: an import then leaves the asset in the folder that it has in the other tenant. */
 function withoutFolder({ folderID: _, ...payload }: JsonObject): JsonObject {
   return payload;
 }

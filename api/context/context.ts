@@ -47,7 +47,7 @@ export interface MessagingServices {
   producer: Producer & Pick<RPC, 'request'>;
 }
 
-/** Who is it, and what may they do. */
+/** Authentication and permissions. */
 export interface AccessServices {
   authenticator: Authenticator;
   operators: Operators;

@@ -2,12 +2,13 @@ import type { Pool } from '#shared/db/pool.ts';
 import { QUEUED } from '#shared/runs/dispatch/dispatch-sql.ts';
 import { CREATOR, QUEUE_ID, WITHHELD } from '#shared/runs/dispatch/dispatch-window.ts';
 
-/** Lines of runs that are visited at most: those of one tenant, workflow and class are one. */
+/** Queues of runs that are counted at most; the runs of one tenant, workflow and class are a queue. */
 const MAX_QUEUES = 500;
-/** Runs of one line that are counted. */
+/** Runs of one queue that are counted at most. */
 const PER_QUEUE = 200;
-/** Runs in each of the other states. */
+/** Runs that are counted at most in each other state, such as paused. */
 const OF_STATE = 2_000;
+/** Rows that are counted at most of work that is not a run, such as due cron jobs. */
 const OF_OTHERS = 10_000;
 
 /** Work that has not begun, of one tenant, queue, class and state. */
@@ -19,11 +20,11 @@ export interface BacklogRow {
   tenantID: string | null;
   count: number;
   oldest: Date;
-  /** There is more than was counted. */
+  /** Whether there is more than was counted. */
   isCut: boolean;
 }
 
-/** Everything that waits, as its rows say. What is read depends on the number of lines, not on how much waits in one. */
+/** Counts everything that waits. The cost depends on the number of queues, not on how much waits in one. */
 export async function readBacklog(pool: Pool): Promise<BacklogRow[]> {
   const { rows: runs } = await pool.query<BacklogRow>(RUNS);
   const { rows: others } = await pool.query<BacklogRow>(OTHERS);
@@ -31,8 +32,8 @@ export async function readBacklog(pool: Pool): Promise<BacklogRow[]> {
 }
 
 /**
- * Since when a run waits: its own time says it until it begins, because a run that could not begin is READY again later. One that is
- * READY at a later time waits since it was released.
+ * SQL: since when a run waits. While it is paused, since then. Before its first start, since it might begin: a failed attempt to start
+ * moves `ready_at`. Later, since `ready_at`, or if that is in the future, since the last update, when the worker released it.
  */
 export const WAITS_SINCE = `
   coalesce(

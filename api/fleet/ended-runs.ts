@@ -102,7 +102,7 @@ select class, count(*)::int as runs, ${percentilesOf('greatest(created_at, start
 from (${newest('class, created_at, start_at, started_at, completed_at', RUNS)}) ended
 where started_at is not null group by class order by runs desc, class`;
 
-// From the start of an attempt to its outcome. A node that takes no time has no start among the events.
+// Time from the start of an attempt to its outcome. A node that ends at once has no event of its start.
 const SLOW_NODES = `
 with ended as (${newest('id, tenant_id, workflow_id', RUNS_FOR_NODES)}),
 event as (

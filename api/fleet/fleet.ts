@@ -17,7 +17,7 @@ import { readWaitingRuns, type WaitingRun } from './waiting-runs.ts';
 import { readWorkers, type WorkerRow } from './workers.ts';
 
 const FRESH_MS = 2_000;
-/** Ended work costs more to read. */
+/** Figures about ended work cost more to read, so they may be older. */
 const FRESH_PAST_MS = 20_000;
 
 export interface FleetState {

@@ -1,9 +1,9 @@
-/** When it was read, so that each figure can say how old it is. */
+/** A reading with its time, so that each figure can say how old it is. */
 export type Read<T> = T & { at: Date };
 
-/** Reads at most once in this time for all who ask, as long as it is asked for. A failed read is not kept. */
+/** Shares one reading among all callers for `freshMs`; nothing is read without a caller. A failed reading is not shared. */
 export function readFresh<T extends object>(freshMs: number, read: () => Promise<T>): () => Promise<Read<T>> {
-  let known: Promise<Read<T>> | undefined;
+  let latest: Promise<Read<T>> | undefined;
   let freshUntil = 0;
 
   async function readNow(): Promise<Read<T>> {
@@ -12,13 +12,13 @@ export function readFresh<T extends object>(freshMs: number, read: () => Promise
   }
 
   return () => {
-    if (known && performance.now() < freshUntil) return known;
+    if (latest && performance.now() < freshUntil) return latest;
     freshUntil = performance.now() + freshMs;
     const reading = readNow();
     reading.catch(() => {
-      if (known === reading) known = undefined;
+      if (latest === reading) latest = undefined;
     });
-    known = reading;
+    latest = reading;
     return reading;
   };
 }

@@ -10,7 +10,7 @@ interface HourRange {
   statements: number;
 }
 const HOUR_RANGE: HourRange = { slice: 20_000, statements: 10 };
-/** A transaction that began before this has committed. */
+/** Runs newer than this are not counted yet, because their transactions may not have committed. */
 const SETTLED_MS = 30_000;
 
 /** Counts of one hour, whenever the runs were accepted. */
@@ -20,7 +20,7 @@ export interface HourRow {
   completed: number;
   failed: number;
   cancelled: number;
-  /** There is more than was counted. */
+  /** Whether the hour is not counted to its end yet. */
   isCut: boolean;
 }
 
@@ -38,10 +38,10 @@ export function createHourCounts(
   async function read(): Promise<HourRow[]> {
     const until = Date.now() - SETTLED_MS;
     known = hoursBefore(until).map((hour) => known.find((one) => one.hour === hour) ?? newHour(hour));
-    let left = most;
+    let remaining = most;
     for (const counted of known)
       for (const walk of counted.walks)
-        for (; walk.countedTo < endOf(counted, until) && left > 0; left -= 1)
+        for (; walk.countedTo < endOf(counted, until) && remaining > 0; remaining -= 1)
           await count(pool, { counted, walk, end: endOf(counted, until), slice });
     return known.map((counted) => rowOf(counted, until)).toReversed();
   }
@@ -58,11 +58,11 @@ export function createHourCounts(
 const nothing = { accepted: 0, completed: 0, failed: 0, cancelled: 0 };
 type Counts = typeof nothing;
 
-/** The way through the runs of an hour in the order of one of their times. */
+/** How far the runs of an hour are counted, in the order in which they were accepted or ended. */
 interface Walk {
   kind: 'accepted' | 'ended';
   countedTo: number;
-  /** The last one that was counted. */
+  /** The last run that was counted. */
   after: { time: string; id: string };
 }
 

@@ -29,7 +29,7 @@ export async function findTenant(pool: Pool, tenantID: string): Promise<Named | 
   return (await pool.query<Named>(NAMED, [[tenantID]])).rows[0];
 }
 
-/** The first by title. */
+/** The first tenants by title, of those whose title contains the text. */
 export async function findTenants(pool: Pool, search: string): Promise<Named[]> {
   const { $ilike: pattern } = containing(search);
   const { rows } = await pool.query<{ id: string }>(
@@ -57,7 +57,7 @@ function byTenant(backlog: readonly BacklogRow[]) {
 const unnamed = { tenantTitle: null, running: 0, maxRuns: null, pausedAt: null };
 export type Named = Pick<TenantRow, 'tenantID' | keyof typeof unnamed>;
 
-// Workers have no more runs than they have slots.
+// The subquery reads few rows: workers have no more runs than they have slots.
 const NAMED = `
 select t.id as "tenantID", t.tenant_title as "tenantTitle", t.paused_at as "pausedAt", d.max_runs as "maxRuns", coalesce(held.n, 0)::int as running
 from tenant t

@@ -6,7 +6,10 @@ const MAX_WORKERS = 500;
 export interface WorkerRow {
   workerID: string;
   version: string;
-  /** `lost`: its lease ran out before it was given back. */
+  /**
+   * `lost`: its lease ran out before the worker ended it. `overdue`: the lease has run out, and the sweep has not
+   * noticed yet.
+   */
   state: 'live' | 'overdue' | 'stopped' | 'lost';
   startedAt: Date;
   endedAt: Date | null;
@@ -19,7 +22,7 @@ export async function readWorkers(pool: Pool): Promise<WorkerRow[]> {
   return (await pool.query<WorkerRow>(WORKERS)).rows;
 }
 
-// A lease that ran out is ended by the sweep, after its time.
+// The sweep ends an expired lease, so a lost worker has an end after its expiry.
 const WORKERS = `
 select id as "workerID", version, started_at as "startedAt", ended_at as "endedAt", slots,
   case when ended_at is null then case when expires_at > now() then 'live' else 'overdue' end

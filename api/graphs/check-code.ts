@@ -7,8 +7,8 @@ import type { NodeDefinition } from '#shared/workflow/nodes/define-node.ts';
 import { isTemplate } from '#shared/workflow/templates/parse-around.ts';
 
 /**
- * Finds the code and the expressions of nodes that do not parse, forms whose answers cannot be checked, and results without a fixed
- * name. Yields where it may pause.
+ * Finds code and expressions of nodes that do not parse, forms whose answers cannot be checked, and results without a fixed name.
+ * Each `yield` lets `runCooperatively` pause.
  */
 export function* codeIssues({ nodes }: Graph): Generator<void, Issue[]> {
   const issues: Issue[] = [];
@@ -33,7 +33,10 @@ function formIssues({ forms = [] }: NodeDefinition, config: unknown): Issue[] {
   });
 }
 
-/** Fields that decide under which keys of `ctx` a result is found: a run that goes on after a wait reads them from the graph. */
+/**
+ * Rejects templates in the fields that name a result in `ctx`: a run that resumes after a wait reads the names from the
+ * graph.
+ */
 function nameIssues({ definition, data, config }: GraphNode): Issue[] {
   const { spreads }: NodeDefinition = definition;
   const spread: unknown = spreads?.(config);

@@ -101,7 +101,10 @@ export async function findAssetFaults(
   return { missing, unable: assets.flatMap((asset) => onceIssues(nodes, asset, found.get(asset.id))) };
 }
 
-/** The datasource of a query may change later: a run checks it again. */
+/**
+ * Faults of exactly-once steps whose datasource cannot store a receipt. The datasource may change later: a run checks it
+ * again.
+ */
 function onceIssues(nodes: readonly WorkflowNode[], { path }: AssetInNodes, row: Row | undefined): Issue[] {
   const [, index] = path;
   const { data } = nodes[Number(index)] ?? {};
@@ -110,7 +113,10 @@ function onceIssues(nodes: readonly WorkflowNode[], { path }: AssetInNodes, row:
   return message === undefined ? [] : [{ path: ['workflowNodes', Number(index), 'data', 'exactlyOnce'], message }];
 }
 
-/** Rejects options whose failure handler could not be started, or whose receiver could not be told. `self` is the workflow that they belong to. */
+/**
+ * Rejects options whose failure handler cannot be started, or whose webhook names no secret variable. `self` is the
+ * workflow that they belong to.
+ */
 export async function checkOptions(em: EntityManager, options: WorkflowOptions, self?: string): Promise<void> {
   await checkFailureHandler(em, options, self);
   const name = options.completionWebhook?.secret;
@@ -188,7 +194,7 @@ export function writeVersion(em: EntityManager, { caller, ...owner }: Owner, gra
 export interface Saving {
   workflow: Workflow;
   latest: WorkflowVersion;
-  /** The version that need not be written again; by default the latest. */
+  /** The version that is used again if its graph is the same; by default the latest. */
   base?: WorkflowVersion;
   caller: Caller;
   publishes: boolean;
@@ -218,7 +224,7 @@ export function publish(workflow: Publishable, version: WorkflowVersion, caller:
 
 type Publishable = Pick<Workflow, 'versionID' | 'workflowOptions'>;
 
-/** Locked, so that each of two concurrent changes sees the graph of the other. */
+/** Reads and locks a workflow, so that each of two concurrent changes sees the graph of the other. */
 export async function lockWorkflow(em: EntityManager, id: string): Promise<Workflow> {
   const workflow = await em.findOne(Workflow, { id }, { lockMode: LockMode.PESSIMISTIC_WRITE });
   if (!workflow) throw new AppError('NOT_FOUND', 'Workflow not found');
@@ -236,7 +242,7 @@ export function asStored(value: WorkflowNode | WorkflowEdge | WorkflowOptions): 
 }
 
 export function graphOf({ nodes, edges, options }: WorkflowVersion): Graph {
-  // Written by `writeVersion`, after the schemas of the same names.
+  // Safe casts: `writeVersion` has stored them, checked by the schemas of the same names.
   return { nodes: nodes as WorkflowNode[], edges: edges as WorkflowEdge[], options: WorkflowOptions.parse(options) };
 }
 
@@ -245,7 +251,10 @@ export function isEmpty({ nodes, edges }: Pick<Graph, 'nodes' | 'edges'>): boole
   return nodes.length === 0 && edges.length === 0;
 }
 
-/** Ends at the first difference: large graphs that differ are written in the same turn of the event loop. */
+/**
+ * Whether two graphs are the same. Stops at the first difference, to save time of the event loop before a large graph is
+ * written.
+ */
 function isSameGraph(one: Graph, other: Graph): boolean {
   return isSame(one.options, other.options) && areSame(one.nodes, other.nodes) && areSame(one.edges, other.edges);
 }

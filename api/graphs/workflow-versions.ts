@@ -37,15 +37,15 @@ select w.id as "workflowID", v.* from unnest($2::uuid[]) as w(id) cross join lat
   from workflow_version where workflow_id = w.id and tenant_id = $1 order by number desc limit 1
 ) v`;
 
-/** Draws what a version has, before it is read, for the work that calls. */
+/** Reserves memory for a version before the calling work reads it. */
 export async function holdVersion(pool: Pool, id: string): Promise<void> {
   const { rows } = await pool.query<{ bytes: number }>('select bytes from workflow_version where id = $1', [id]);
   await holdText(rows[0]?.bytes ?? 0);
 }
 
 /**
- * Requires that the tenant has room for versions that were flushed in the transaction of the caller, which rolls them back otherwise.
- * Postgres has measured them, and holds up other saves of the tenant until the end of the transaction.
+ * Requires that the tenant has room for versions that were flushed in the caller's transaction; otherwise the error rolls them back.
+ * Postgres has added their size to the tenant's, so other saves of the tenant wait until the transaction ends.
  */
 export function requireVersionCapacity(em: EntityManager, tenantID: string): Promise<void> {
   return requireQuota(onEntities(em), { quota: 'versionBytes', ownerID: tenantID, amount: 0 });
@@ -57,13 +57,13 @@ export type VersionName = string | number;
 export interface NamedVersion {
   id: string;
   number: number;
-  /** It has been published, so its graph was checked. */
+  /** Whether the version has been published; its graph was checked then. */
   isChecked: boolean;
 }
 
 /**
- * Finds a version of a workflow for a run. Retention deletes versions without runs a while after they were superseded; that time
- * begins again here, before the run is there.
+ * Finds a version of a workflow for a run. Retention deletes versions without runs some time after they were superseded. That time
+ * is restarted here, so that the version still exists when its run is written.
  */
 export async function findVersionToRun(
   pool: Pool,
@@ -87,11 +87,12 @@ const NAMED =
   'tenant_id = $1 and workflow_id = $2 and ($3::uuid is null or id = $3) and ($4::int is null or number = $4)';
 const FOUND = 'id, number, published_at is not null as "isChecked"';
 
-// The retention of a version asks for runs until an hour after it was superseded.
+// Retention looks for runs of a version that began up to an hour after it was superseded: a later run must first move
+// that time.
 const FIND = `
 select ${FOUND}, coalesce(superseded_at < now() - interval '30 minutes', false) as "isStale" from workflow_version where ${NAMED}`;
 
-// A version that is published by now stays as it is.
+// A version that has been published again meanwhile is not superseded and stays as it is.
 const RENEW = `
 update workflow_version set superseded_at = case when superseded_at is not null then now() end where ${NAMED} returning ${FOUND}`;
 
@@ -105,7 +106,8 @@ export async function isTestedAs(
   return rowCount === 1;
 }
 
-// The index of a workflow's runs is used: the run of a test is accepted right after its version was saved.
+// The range of time makes the index of the workflow's runs usable: the run of a test is accepted right after its version
+// was saved.
 const TESTED = `
 select from workflow_instance
 where tenant_id = $1 and workflow_id = $2 and version_id = $3

@@ -136,7 +136,7 @@ async function getJob(em: EntityManager, id: string) {
 
 async function requireHeadroom(em: EntityManager, tenantID: string): Promise<void> {
   const query = onEntities(em);
-  // Two requests at once would each find the last place.
+  // Without the lock, two requests at once could both add the last job that is allowed.
   await query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [`import.jobs.${tenantID}`]);
   const open = await em.count(ImportJob, { endedAt: null });
   if (open >= MAX_OPEN)

@@ -14,12 +14,12 @@ import { startTelling } from './tell.ts';
 const MAX_CONCURRENT = 2;
 const POLL_EVERY_MS = 1_000;
 const RENEW_EVERY_MS = 2_000;
-/** After an answer that says that it may be repeated. */
+/** Delay of a job that was refused for now: with 503 or by a limit. */
 const POSTPONED_SECONDS = 10;
 
 /**
- * Does the imports and rollbacks that wait, as requests of those who asked for them: with the permissions that they have by then. The key of the
- * request is the job, so a job that has been committed by a process which ended before it could say so is not done twice.
+ * Runs waiting imports and rollbacks as requests of the users who created the jobs, with their permissions at that time. The job's id is
+ * the idempotency key of the request, so a job whose process died after the commit, before it noted that, is not done twice.
  */
 export function startImportJobs(context: ApiContext): AsyncDisposable {
   const { pool, logger } = context;
@@ -46,7 +46,7 @@ export function startImportJobs(context: ApiContext): AsyncDisposable {
     const lost = new AbortController();
     const signal = AbortSignal.any([stopped.signal, lost.signal]);
     let progress: Progress | undefined;
-    const telling = startTelling(job, context);
+    const report = startTelling(job, context);
     const renew = async () => {
       if (!(await renewJob(pool, job, progress))) lost.abort();
     };
@@ -56,37 +56,37 @@ export function startImportJobs(context: ApiContext): AsyncDisposable {
       const answer = await watchingImport(
         (now) => {
           progress = now;
-          telling.progress(now);
+          report.progress(now);
         },
         async () => answerOf(job, { context, inProcess: await opened(), signal }),
       );
       if (progress) await renewJob(pool, job, progress);
       if (signal.aborted || mayRepeat(answer))
         await postponeJob(pool, job, stopped.signal.aborted ? 0 : POSTPONED_SECONDS);
-      else if (await endJob(pool, job, answer)) telling.ended(answer.status);
+      else if (await endJob(pool, job, answer)) report.ended(answer.status);
     } catch (error) {
-      // Its claim ends, and a process begins it anew.
+      // The claim runs out, and a process starts the job again.
       logger.warn({ err: error, jobID: job.id }, 'an import job is begun anew');
     }
   }
 
-  const looking = startPeriodicTask({ name: 'import jobs', everyMs: POLL_EVERY_MS, run: poll }, logger);
+  const polling = startPeriodicTask({ name: 'import jobs', everyMs: POLL_EVERY_MS, run: poll }, logger);
   return {
     async [Symbol.asyncDispose]() {
       stopped.abort();
-      await looking[Symbol.asyncDispose]();
+      await polling[Symbol.asyncDispose]();
       await Promise.all(running);
     },
   };
 }
 
-/** Loaded by the first job: most processes never have one. */
+/** Loads the routes at the first job: most processes never have one. */
 async function openInProcess(context: ApiContext): Promise<InProcess> {
   const { createInProcess } = await import('../../tools/in-process.ts');
   return createInProcess(context, [executeImport, applyImport, rollBackImport]);
 }
 
-interface Means {
+interface JobServices {
   context: ApiContext;
   inProcess: InProcess;
   signal: AbortSignal;
@@ -94,7 +94,7 @@ interface Means {
 
 async function answerOf(
   { id, tenantID, creatorID: userID, apiKeyID, isPlanned, importID, request }: ClaimedJob,
-  { context, inProcess, signal }: Means,
+  { context, inProcess, signal }: JobServices,
 ): Promise<JobResponse> {
   try {
     const text = context.secrets.open(request, sealedColumns.importRequest.context(id));

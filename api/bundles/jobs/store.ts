@@ -9,7 +9,7 @@ export interface ClaimedJob {
   creatorID: string;
   apiKeyID: string | null;
   isPlanned: boolean;
-  /** The import that it rolls back; null: it imports. */
+  /** The import that the job rolls back; null if the job is an import itself. */
   importID: string | null;
   total: number | null;
   /** Sealed. */
@@ -17,18 +17,21 @@ export interface ClaimedJob {
   attempts: number;
 }
 
-/** A claim lasts so long without being renewed: then another process begins the job anew. */
+/** How long a claim is valid without renewal. Then another process starts the job again. */
 const LEASE_SECONDS = 15;
-/** A job whose process ended each time may be what ends it. */
+/** A job whose processes died this often may be the cause: it is given up. */
 const MAX_ATTEMPTS = 5;
 
-/** Takes the oldest job of the creator whose turn was longest ago, of those of whom none is under way; null if there is none. */
+/**
+ * Claims the oldest job of the creator whose last job began longest ago, among creators with no job under way; null if
+ * there is none.
+ */
 export async function claimJob(pool: Pool): Promise<ClaimedJob | null> {
   const { rows } = await pool.query<ClaimedJob>({ name: 'import_job_claim', text: CLAIM, values: [LEASE_SECONDS] });
   return rows[0] ?? null;
 }
 
-/** Answers whether the claim still holds. */
+/** Renews a claim and notes the progress. False if the claim is lost. */
 export async function renewJob(pool: Pool, { id, attempts }: ClaimedJob, progress: Progress | undefined) {
   const values = [id, attempts, LEASE_SECONDS, progress?.done ?? 0, progress?.total ?? null];
   const { rowCount } = await pool.query({ name: 'import_job_renew', text: RENEW, values });
@@ -40,7 +43,7 @@ export interface JobResponse {
   body: JsonObject;
 }
 
-/** Answers whether the claim has held until then. */
+/** Ends a job. False if the claim was lost before. */
 export async function endJob(
   pool: Pool,
   { id, attempts }: ClaimedJob,
@@ -50,12 +53,12 @@ export async function endJob(
   return rowCount === 1;
 }
 
-/** Lets it wait: what it needs is away. */
+/** Lets a job wait again, because something that it needs is not available. */
 export async function postponeJob(pool: Pool, { id, attempts }: ClaimedJob, seconds: number): Promise<void> {
   await pool.query(POSTPONE, [id, attempts, seconds]);
 }
 
-/** Ends jobs that too many processes have begun. */
+/** Ends jobs that have been started too often. */
 export async function giveUpJobs(pool: Pool): Promise<void> {
   await pool.query(GIVE_UP, [MAX_ATTEMPTS, JSON.stringify(GIVEN_UP)]);
 }
@@ -100,7 +103,7 @@ update import_job set ended_at = now(), lease_until = null, request = null, stat
   done = case when $3 < 300 then coalesce(total, done) else done end, updated_at = now()
 where id = $1 and attempts = $2 and ended_at is null`;
 
-// As if it had not been begun.
+// The attempt does not count.
 const POSTPONE = `
 update import_job set lease_until = now() + make_interval(secs => $3), attempts = attempts - 1, updated_at = now()
 where id = $1 and attempts = $2 and ended_at is null`;

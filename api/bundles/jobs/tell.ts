@@ -17,10 +17,10 @@ export function startTelling(
 ): Telling {
   const kind = importID ? ('rollback' as const) : ('import' as const);
   let last: Progress = { done: 0, total: total ?? 0 };
-  let told = 0;
+  let sentAt = 0;
 
-  function tell(status: ImportJobUpdate['status']): void {
-    told = performance.now();
+  function send(status: ImportJobUpdate['status']): void {
+    sentAt = performance.now();
     const counts = { done: last.done, total: last.total || null };
     const update: ImportJobUpdate = { userID, tenantID, jobID, kind, status, ...counts };
     backplane.messages
@@ -28,12 +28,12 @@ export function startTelling(
       .catch((error) => logger.debug({ err: error }, 'progress of an import is not told'));
   }
 
-  tell('RUNNING');
+  send('RUNNING');
   return {
     progress(now) {
       last = now;
-      if (performance.now() - told >= TELL_EVERY_MS) tell('RUNNING');
+      if (performance.now() - sentAt >= TELL_EVERY_MS) send('RUNNING');
     },
-    ended: (status) => tell(status < 300 ? 'COMPLETED' : 'FAILED'),
+    ended: (status) => send(status < 300 ? 'COMPLETED' : 'FAILED'),
   };
 }

@@ -11,7 +11,10 @@ export interface Authorizer {
   require(access: readonly Demand[]): Promise<void>;
   /** Throws if a rule denies an access to an object that the caller creates, and whose own rule is not committed yet. */
   requireUndenied(access: readonly Demand[]): Promise<void>;
-  /** Throws unless the caller holds every permission, or the alternative, on at least one object; the handler does the rest. */
+  /**
+   * Throws unless the caller holds every permission, or the alternative, on at least one object; the handler narrows the
+   * rows further.
+   */
   requireSome(access: readonly Access[], alternative?: Permission): Promise<void>;
   /** A condition that narrows rows to those that the caller may see; `column` has the id of the object. */
   visible(permission: Permission, column?: string): Promise<Condition>;

@@ -19,7 +19,7 @@ interface Asked {
 
 /** The entries of an operator's request in the trails of the tenants that it concerns. */
 export interface OperatorEntries extends Pick<RequestEntry, 'end' | 'fail'> {
-  /** Writes them before the request changes something of these tenants. */
+  /** Writes the entries, before the request changes something of these tenants. */
   auditFor(tenantIDs: readonly string[]): Promise<void>;
   /** Records the changes that the work makes in these tenants. */
   recordingChanges<T>(work: () => T): T;
@@ -42,9 +42,9 @@ export function openOperatorEntries(trail: AuditTrail, { route, request, respons
     });
   }
 
-  function finish(status: number, said: () => JsonObject): void {
+  function finish(status: number, resultDetails: () => JsonObject): void {
     const durationMs = Math.round(performance.now() - began);
-    const details = { response: { statusCode: status, ...said() } };
+    const details = { response: { statusCode: status, ...resultDetails() } };
     for (const [tenantID, entryID] of ids)
       trail.note({
         ...OUTCOME,
@@ -57,7 +57,7 @@ export function openOperatorEntries(trail: AuditTrail, { route, request, respons
         details,
         at: new Date(),
       });
-    // A request that reads has written no entry before.
+    // A request that only reads has written no entry before.
     const { tenantID } = request.params;
     if (request.method !== 'GET' || typeof tenantID !== 'string') return;
     const entry = entryIn(tenantID, newID());

@@ -1,7 +1,10 @@
 import type { RequestEntry } from '../route/audit-entry.ts';
 import type { Response } from '../route/route.ts';
 
-/** The outcome is recorded when the response is sent; that of a handler which sends it itself, at its end. */
+/**
+ * Runs a handler and records its outcome: at its end if it has sent the response itself, else when `recordResponse` is
+ * called.
+ */
 export async function recordOutcome<Result>(
   entry: Pick<RequestEntry, 'end' | 'fail'>,
   response: Response,
@@ -20,7 +23,7 @@ export async function recordOutcome<Result>(
 
 const entries = new WeakMap<Response, Pick<RequestEntry, 'end' | 'fail'>>();
 
-/** Records the outcome of a request whose response was just sent, by its handler if there is none here. */
+/** Records the outcome of a request whose response was just sent, if the request has an entry in an audit trail. */
 export function recordResponse(response: Response, result?: object): void {
   entries.get(response)?.end(response.statusCode, result);
 }

@@ -5,7 +5,10 @@ import type { Request, Response, Route } from '../route/route.ts';
 import { recordOutcome } from './outcome.ts';
 import { openEntry } from './request-entry.ts';
 
-/** Does the work once its entry is stored. What it changes is recorded with it. */
+/**
+ * Makes the function that records a public request: it stores the entry, then does the work and records its changes with
+ * the entry.
+ */
 export function createRecordPublic(
   { audit }: { audit: AuditTrail },
   asked: { route: Route; request: Request; response: Response },

@@ -22,7 +22,7 @@ interface Asked {
   response: Response;
   tenantID: string;
   identity: { userID: string | null; apiKeyID?: string | null | undefined };
-  /** Absent: the first that the path names. */
+  /** The asset that the request is about; absent: the first one that the path names. */
   asset?: Asset | undefined;
 }
 
@@ -53,19 +53,22 @@ export function openEntry(trail: AuditTrail, asked: Asked): RequestEntry {
     };
   }
 
-  /** A handler that has failed, or has found the response of an earlier request, may not have written it. */
+  /**
+   * Whether the entry is surely stored: a handler that failed, or that found the response of an earlier request, may not
+   * have written it.
+   */
   function isCertain(status: number): boolean {
     return written === 'yes' || (status < 400 && request.headers['idempotency-key'] === undefined);
   }
 
-  function finish(status: number, said: () => JsonObject): void {
+  function finish(status: number, resultDetails: () => JsonObject): void {
     const durationMs = Math.round(performance.now() - began);
-    const details: JsonObject = { response: { statusCode: status, ...said() } };
+    const details: JsonObject = { response: { statusCode: status, ...resultDetails() } };
     if (written === 'no') {
       const whole = entry();
       return trail.note({ ...whole, status, durationMs, details: { ...whole.details, ...details } });
     }
-    // One that is there stays as it is.
+    // If the handler has written the entry after all, this copy is ignored.
     if (!isCertain(status)) trail.note(entry());
     trail.note({ ...OUTCOME, id: newID(), tenantID, entryID: id, status, durationMs, details, at: new Date() });
   }
@@ -91,7 +94,7 @@ export function openEntry(trail: AuditTrail, asked: Asked): RequestEntry {
   };
 }
 
-/** An outcome says nothing again that its entry says. */
+/** Fields of an outcome, which does not repeat what its entry says. */
 export const OUTCOME = {
   kind: 'outcome',
   userID: null,
@@ -126,7 +129,7 @@ function pathOf(route: Route, request: Request): string {
   return route.hasSecretPath ? route.path : request.path;
 }
 
-/** A browser and a proxy repeat the path in headers. */
+/** Headers without those that contain a secret of the path: browsers and proxies repeat the path there. */
 function headersOf(route: Route, { headers, params }: Request): JsonObject {
   const shown = readableHeaders(headers);
   if (!route.hasSecretPath) return shown;
