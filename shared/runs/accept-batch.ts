@@ -27,7 +27,7 @@ export interface NewBatch {
 /** One run of a batch. */
 export interface BatchItem {
   run: NewRun & { id: string };
-  /** A later item with the key is answered with this run, for as long as an `Idempotency-Key` is stored. */
+  /** A later item with the same key is answered with this run instead of a new one, as long as idempotency keys are stored. */
   key?: { key: string; requestHash: string };
 }
 
@@ -37,13 +37,13 @@ export type ItemOutcome = { instanceID: string; isReplay: boolean } | { error: A
 export interface BatchToAccept {
   batch: NewBatch;
   items: readonly BatchItem[];
-  /** Items that were refused before, for the count. */
+  /** Number of items that validation has refused already; stored with the batch. */
   refused: number;
-  /** Keys of items are remembered for this route. */
+  /** The route that the keys of items are stored with: the same key at another route is another key. */
   route: string;
-  /** The key of the whole request. */
+  /** The idempotency key of the whole request; absent if it has none. */
   claim?: IdempotencyClaim | undefined;
-  /** Makes the answer, which is stored with the key of the request. */
+  /** Makes the response from the outcomes; it is stored with the key of the request. */
   answer(outcomes: readonly ItemOutcome[]): JsonObject;
 }
 
@@ -60,7 +60,7 @@ export async function acceptBatch(pool: Pool, accepting: BatchToAccept & { grant
   const attempt = () =>
     inTransaction(pool, async (client) => {
       const query = onClient(client);
-      // Keys of items wait for another request with the same ones, which is as short as this.
+      // `claimRunKeys` waits for a concurrent request that claims the same keys of items. Its transaction is as short as this one.
       await query(`set local lock_timeout = '10s'`, []);
       const claimed = claim ? await claimKey(query, batch.tenantID, claim, notYet) : 'claimed';
       isReplay = claimed !== 'claimed';
@@ -109,7 +109,7 @@ async function acceptItems(
   return outcomes;
 }
 
-/** Runs of one statement. Their inputs are written as JSON in one go, which blocks the event loop. */
+/** Runs that one statement inserts. Serializing all their inputs to JSON blocks the event loop, so there are not more. */
 const AT_ONCE = 100;
 
 function replay(instanceID: string): ItemOutcome {

@@ -5,18 +5,18 @@ import { inTransaction, type Pool, type PoolClient } from '../db/pool.ts';
 import { onClient } from '../db/query.ts';
 import { insertRuns, type NewRun } from './accept.ts';
 
-/** A run that takes results over from another, which has ended. */
+/** A run that repeats an ended one (`rerunOf`) and reuses some of its results. */
 export interface NewRerun extends NewRun {
   id: string;
   rerunOf: string;
-  /** Nodes whose results it takes over, if they have any. */
+  /** Nodes whose results are reused, as far as the earlier run has results for them. */
   reusable: readonly string[];
 }
 
 export interface RerunToAccept {
   run: NewRerun;
   claim: IdempotencyClaim | undefined;
-  /** Makes the answer, which is stored with the key, from the nodes whose results were taken over. */
+  /** Makes the response, which is stored with the key, from the nodes whose results were reused. */
   answer(reused: readonly string[]): JsonObject;
 }
 
@@ -44,8 +44,8 @@ export async function acceptRerun(
 }
 
 /**
- * Inserts the run with the results that it takes over as its first events, so that a worker goes on behind them as it goes on with a
- * run that another worker has left. Returns the nodes that have results.
+ * Inserts the run, with the reused results copied as its first events: a worker continues after them, as it continues a run that
+ * another worker has left. Returns the nodes whose results were reused.
  */
 export async function insertRerun(client: PoolClient, run: NewRerun): Promise<string[]> {
   await insertRuns(client, [run]);
@@ -54,7 +54,7 @@ export async function insertRerun(client: PoolClient, run: NewRerun): Promise<st
   return nodesOf(rows);
 }
 
-/** The nodes whose results `insertRerun` would take over. */
+/** Finds the nodes whose results `insertRerun` would reuse. */
 export async function findReused(
   pool: Pool,
   { rerunOf, tenantID, reusable }: Pick<NewRerun, 'rerunOf' | 'tenantID' | 'reusable'>,
@@ -66,6 +66,7 @@ export async function findReused(
 
 interface Taken {
   nodes: string[];
+  /** Whether all events of the earlier run are still stored. */
   isWhole: boolean;
 }
 
@@ -75,8 +76,8 @@ function nodesOf([taken]: readonly Taken[]): string[] {
   return taken.nodes;
 }
 
-// Settled frames outside of bodies; a body's nodes are a part of the node that repeats it. A result that was taken over before
-// stays the result of the run that computed it.
+// Results of nodes outside of loop bodies: a node in a body is a part of the node that repeats the body. The earlier run may itself have
+// reused a result: then its `reusedFrom`, the run that computed the result, wins over the id of the earlier run.
 const TAKEN = `
 with source as (select id, seq from workflow_instance where id = $1 and tenant_id = $2),
 stored_events as (

@@ -12,7 +12,7 @@ import type { TestMode } from '../workflow/test-mode.ts';
 import { DIRECT, isWithheld, QUEUE_ID, WITHHELD_EXTENSION } from './dispatch/dispatch-window.ts';
 
 export interface NewRun {
-  /** Absent: made here. */
+  /** Absent: generated when the run is accepted. */
   id?: string;
   tenantID: string;
   /** Null for the test of an unsaved graph. */
@@ -20,9 +20,9 @@ export interface NewRun {
   versionID: string;
   caller: Caller;
   input: JsonObject;
-  /** From acceptance to the end, waits included; from the beginning if the wait for that is limited. */
+  /** Time limit from acceptance to the end, waits included. With `queueTimeoutMs` it counts from the start of the execution. */
   timeoutMs: number;
-  /** From acceptance to the beginning; absent: only the other limit counts. */
+  /** Time limit from acceptance to the start of the execution; absent: only `timeoutMs` limits the run. */
   queueTimeoutMs?: number;
   isTest?: boolean;
   /** The mode of a test; absent: it is executed as any other run. */
@@ -30,7 +30,7 @@ export interface NewRun {
   class?: RunClass;
   /** Seconds of head start over other runs of the same workflow and class. */
   priority?: number;
-  /** Absent: none, and the run may be dispatched directly. */
+  /** Absent: no limits, so the run may be dispatched directly, past the queue. */
   limits?: RunLimits | undefined;
   /** The workflow that is started if the run fails; none after a test. */
   onFailure?: string;
@@ -38,15 +38,15 @@ export interface NewRun {
   completionWebhook?: CompletionWebhook;
   /** The channel of the process that waits for the end of the run. */
   awaitedBy?: string;
-  /** Lists of runs can be filtered by them. */
+  /** Tags by which lists of runs can be filtered. */
   tags?: readonly string[];
-  /** When it begins, if later than now. Its time limit begins then. */
+  /** The time at which the run may begin, if later than now. Its time limit counts from then. */
   startAt?: Date;
   /** The batch that it belongs to. */
   batchID?: string;
   /** The run that it repeats. */
   rerunOf?: string;
-  /** The tick of a cron job whose work it is. */
+  /** The tick of a cron job for which the run is executed. */
   cronTickID?: string;
   /** The entry of the audit trail for the request that has started it; written with the run. */
   entry?: AuditRecord;
@@ -57,7 +57,7 @@ export interface Accepted {
   tenantID: string;
   class: string;
   epoch: number;
-  /** The priority of the job that the caller adds after the commit, because the row says that the run has one. Null: the run is in the queue. */
+  /** Priority of the job that the caller must add after the commit: the row says already that the run is dispatched. Null: the run is queued. */
   priority: number | null;
 }
 
@@ -85,7 +85,7 @@ export async function insertRuns(on: Queryable, runs: readonly NewRun[]): Promis
   return rows.map(({ id }) => id);
 }
 
-/** Few runs have tags, and the others pay for no second table; so it is with entries of the audit trail. */
+/** Chooses the statement that writes only the tables needed: few runs have tags or an entry of the audit trail. */
 function statementFor(statements: Statements, runs: readonly NewRun[], rows: ReturnType<typeof toRows>) {
   const hasTags = runs.some(({ tags = [] }) => tags.length > 0);
   const entries = runs.flatMap((run, index) => startEntryOf(rows[index]?.id, run) ?? []);
@@ -95,7 +95,7 @@ function statementFor(statements: Statements, runs: readonly NewRun[], rows: Ret
 
 interface Once {
   claim: IdempotencyClaim;
-  /** The error for a first request; a repeated one gets its response all the same. */
+  /** The quota error that a first request gets. A repeated request gets the stored response nevertheless. */
   refusal?: AppError | undefined;
 }
 
@@ -116,7 +116,7 @@ export async function acceptOnce(pool: Pool, run: NewRun, { claim, refusal }: On
   if (accepted) return accepted;
   const instanceID = String(response.instanceID);
   claim.onReplay();
-  // If this fails, the comparison with Postgres finds the end.
+  // If this fails, the waiting process still finds the end of the run when it polls Postgres.
   if (run.awaitedBy) await pool.query(AWAIT, [instanceID, run.tenantID, run.awaitedBy]).catch(() => undefined);
   return { id: instanceID, tenantID: run.tenantID, class: run.class ?? 'interactive', epoch: 0, priority: null };
 }
@@ -162,7 +162,7 @@ function timesOf({ timeoutMs, queueTimeoutMs, startAt }: NewRun) {
   };
 }
 
-/** The key is a column of its own, by which the runs that hold it are found. */
+/** Splits limits into columns: the value of the concurrency key has a column of its own, by which other runs with the key are found. */
 export function limitColumns({ key, ...limits }: RunLimits = {}) {
   const isLimited = key !== undefined || Object.keys(limits).length > 0;
   if (!isLimited) return { limits: null, concurrency_key: null };
@@ -174,14 +174,14 @@ export function limitColumns({ key, ...limits }: RunLimits = {}) {
 
 const isLater = 'coalesce(r.start_at > now(), false)';
 
-const ASKED = `
+const ROWS_TO_INSERT = `
 r as materialized (
   select *, not ${isLater} and ${isWithheld('r.tenant_id', 'coalesce(r.workflow_id, r.tenant_id)')} as is_withheld from jsonb_to_recordset($1::jsonb) as r(
     n int, id uuid, tenant_id uuid, workflow_id uuid, version_id uuid, is_test boolean, class text, timeout_s double precision, queue_s double precision, caller jsonb, input jsonb,
     test_mode jsonb, on_failure uuid, completion_webhook jsonb, awaited_by text, start_at timestamptz, batch_id uuid, rerun_of uuid, cron_tick_id uuid, head_start int, limits jsonb, concurrency_key text)
 )`;
 
-// The wake timer of the sweep wakes a run that begins later, as it wakes one whose wait is over.
+// A run that begins later gets a `wake_at`: the sweep wakes it then, as it wakes a run whose wait is over.
 const insert = (direct: string, dispatchedAt: string) => `
 insert into workflow_instance (
   id, tenant_id, creator_id, workflow_id, version_id, is_test, test_mode, class, ready_at, kept_since, dispatched_at, wake_at, start_at, deadline_at, run_limit, caller, input, awaited_by, on_failure,
@@ -201,11 +201,11 @@ const TAGGED = `tagged as (
   on conflict do nothing)`;
 
 // One statement accepts and dispatches: a second one would lock and write the row again.
-const accept = (more = '') => `
-with ${ASKED},
+const accept = (moreCTEs = '') => `
+with ${ROWS_TO_INSERT},
 candidate as (select n, id, tenant_id, ${QUEUE_ID} as queue_id, class, limits is null and not is_withheld and not ${isLater} as may_go_direct from r),
 ${DIRECT},
-${more}inserted as (${insert('left join direct on direct.id = r.id ', 'case when direct.id is not null then now() end')} returning id)
+${moreCTEs}inserted as (${insert('left join direct on direct.id = r.id ', 'case when direct.id is not null then now() end')} returning id)
 select inserted.id, direct.priority from inserted left join direct on direct.id = inserted.id`;
 const RECORDED = `recorded as (${insertFrom('$2::jsonb')}),
 `;
@@ -225,14 +225,15 @@ const ACCEPT: Statements = {
   },
 };
 
-const insertAll = (more = '') => `
-with ${ASKED},
-${more}inserted as (${insert('', 'null::timestamptz')}) select`;
+const insertAll = (moreCTEs = '') => `
+with ${ROWS_TO_INSERT},
+${moreCTEs}inserted as (${insert('', 'null::timestamptz')}) select`;
 const INSERT_ALL: Statements = {
   plain: { silent: { text: insertAll() }, recorded: { text: insertAll(RECORDED) } },
   tagged: { silent: { text: insertAll(TAGS) }, recorded: { text: insertAll(TAGS + RECORDED) } },
 };
 
-// An earlier request that still waits, in another process, notices the end within a second.
+// Overwrites the channel of an earlier request with the key. If that request still waits, in another process, it notices the end within
+// a second, because it also polls.
 const AWAIT = `
 update workflow_instance set awaited_by = $3 where id = $1 and tenant_id = $2 and completed_at is null`;

@@ -30,12 +30,12 @@ export interface HourOfEvents {
   difference: number;
 }
 
-/** Longer than this, and the period is too long for so many runs. */
+/** Time limit of each statement. A statement that takes longer counts too many rows: the period is too long. */
 const MAX_SECONDS = 10;
 
 /**
- * Counts the runs that were accepted in a period, by hour and origin, and the events of listeners that were received, by hour; each by
- * its own row. Chunks of a map are parts of its run. Without a tenant: of all.
+ * Counts the runs that were accepted in a period, by hour and origin, and the events of listeners that were received, by hour. Counts the
+ * rows themselves, not stored totals. Chunks of a map are parts of their run and are not counted. Without `tenantID`: of all tenants.
  */
 export function accountFor(
   pool: Pool,
@@ -58,7 +58,7 @@ export function accountFor(
   });
 }
 
-/** Ids are made before the row, and by another clock. */
+/** The time in an id is earlier than `created_at` and comes from another clock: that of the process which made the id. */
 const MARGIN_MS = 600_000;
 const IDS_BETWEEN = 'id >= $3::uuid and id < $4::uuid and created_at >= $1 and created_at < $2';
 
@@ -91,7 +91,7 @@ const ACCOUNT_OF_EVENTS = accountOfEvents(
   `(select received_at, finished_at, state from listener_event e where ${IN_PERIOD}) e`,
 );
 
-// The index has the listener before the id.
+// In the index the listener comes before the id, so a range of ids is read for each listener of the tenant.
 export const ACCOUNT_OF_TENANTS_EVENTS = `
 with recursive listeners as (
   select (select listener_id from listener_event where tenant_id = $5::uuid order by listener_id limit 1) as id
@@ -102,19 +102,19 @@ with recursive listeners as (
 ${accountOfEvents(`listeners l cross join lateral (
     select received_at, finished_at, state from listener_event e where e.tenant_id = $5::uuid and e.listener_id = l.id and ${IN_PERIOD}) e`)}`;
 
-/** Runs without a worker, a place in the queue or a time: those that a pause keeps, those that wait for a child or an answer, and those that nothing continues. */
+/** Open runs without a worker, a position in the queue or a wake time: withheld by a pause, waiting for a child or an answer, or forgotten. */
 export const LEFT = 'completed_at is null and ready_at is null and held_by is null and wake_at is null';
 
 const WAITS_FOR_NOTHING =
   'kept_since is null and (select true from run_wait w where w.instance_id = i.id limit 1) is null';
 
-/** Reads a slice of such runs after `$1`, in the order of their ids: the last id, and those that nothing continues. */
+/** Reads a page of the runs that match `LEFT`, after the id `$1`: the last id of the page, and the forgotten runs, which nothing continues. */
 export const FIND_FORGOTTEN = `
 select max(id::text)::uuid as last, count(*)::int as looked_at,
   (array_agg(id) filter (where is_forgotten))[1:20] as ids, count(*) filter (where is_forgotten)::int as forgotten
 from (select id, ${WAITS_FOR_NOTHING} as is_forgotten from workflow_instance i where ${LEFT} and id > $1::uuid order by id limit $2) slice`;
 
-/** Runs whose rows contradict themselves, up to 10,000: with the forgotten ones, all that an accounting shows as a difference. */
+/** Counts runs whose status contradicts `completed_at`, up to 10,000. These and the forgotten runs are the `difference` of an accounting. */
 export const COUNT_CONTRADICTIONS = `
 select count(*)::int as value from (
   select from workflow_instance i

@@ -32,7 +32,7 @@ const MAX_MESSAGE_BYTES = 7_500;
 /** A larger outcome is not sent. */
 export const MAX_OUTCOME_BYTES = 4_000;
 
-/** Sends the ends of one turn of the event loop together: a commit ends many runs. */
+/** Collects the notices of one iteration of the event loop into few messages, because a commit may end many runs. */
 export function createCompletionNotices(messages: Messages, logger: Logger): NotifyCompletion {
   const pending = new Map<string, Sized[]>();
 
@@ -64,7 +64,7 @@ function sized(end: CompletionNotice): Sized {
   const text = JSON.stringify(end);
   const bytes = Buffer.byteLength(text);
   if (bytes > MAX_OUTCOME_BYTES) return sized({ instanceID: end.instanceID });
-  // The client gets the same text as if the outcome were read.
+  // Postgres cannot store every character: the client gets the same text as if the outcome had been read from there.
   const stored = storableJSON(text);
   return { end: stored === text ? end : JSON.parse(stored), bytes };
 }
@@ -79,7 +79,7 @@ function* inMessages(ends: readonly Sized[]): Generator<CompletionNotice[]> {
       length = 0;
     }
     message.push(end);
-    // With a comma; the brackets fit into the limit.
+    // One byte for the comma. The brackets of the list fit between this limit and that of Postgres.
     length += bytes + 1;
   }
   if (message.length > 0) yield message;

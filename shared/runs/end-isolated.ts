@@ -10,8 +10,8 @@ export interface EndIsolated {
   /** Ends the runs, also if the database refuses to end one of them. Returns those that were refused. */
   (ids: readonly string[], end: Omit<Ending, 'tenantID' | 'ids'>): Promise<readonly string[]>;
   /**
-   * Runs that were refused lately. Rounds leave them out: enough of them would fill a round and hide the runs behind them, and each costs
-   * a transaction of its own.
+   * Runs whose end was refused in the last minute. Rounds of the sweep leave them out: enough of them would fill a round and hide the runs
+   * after them, and each costs a transaction of its own.
    */
   refused(): string[];
 }

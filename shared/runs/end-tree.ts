@@ -9,7 +9,7 @@ export interface Ending {
   ids: readonly string[];
   status: 'CANCELLED' | 'FAILED';
   error: JsonObject | null;
-  /** The error is not of a node: it names those that each run was at. */
+  /** Whether nodes that were running or waiting are added to the error: for errors that no node has caused, such as a timeout. */
   namesNodes?: boolean;
 }
 
@@ -17,8 +17,8 @@ export interface Ending {
 const AT_ONCE = 500;
 
 /**
- * Ends runs and their descendants, parents first; no transaction locks a parent and a child at once. The raised epoch fences the
- * owner. Yields the ids that each transaction has ended.
+ * Ends runs and their descendants, parents first; no transaction locks a parent and a child at once. Raising the epoch makes later commits
+ * of the worker that owns a run fail. Yields the ids of the runs that each transaction has ended.
  */
 export async function* endTree(pool: Pool, ending: Ending): AsyncGenerator<string[], void, void> {
   let level = [...ending.ids];
@@ -36,7 +36,7 @@ export async function* endTree(pool: Pool, ending: Ending): AsyncGenerator<strin
   }
 }
 
-/** Locks in one statement and reads in the next, which then sees a commit that the owner made before the lock. */
+/** Locks in one statement and reads in the next, which then sees what the owning worker has committed before the lock. */
 function endSome(pool: Pool, { tenantID, ids, status, error, namesNodes = false }: Ending): Promise<string[]> {
   return inTransaction(pool, async (client) => {
     const live = await client.query<{ id: string }>(LOCK_LIVE, [ids, tenantID]);
@@ -57,7 +57,7 @@ order by id for no key update`;
 /** Nodes of a run that its error names. */
 const MAX_NAMED = 3;
 
-// Nodes that repeat a body are not named beside those in it, and those that run come before those that wait.
+// A node that repeats a body is not named if a node in the body is. Running nodes are named before waiting ones.
 const LOCATION = `
 location as (
   select instance_id, jsonb_build_object(

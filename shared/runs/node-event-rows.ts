@@ -1,6 +1,6 @@
 /**
- * SQL: what nodes did, one row each, from the rows of `run_event` that meet a condition on `e`. A row also covers the nodes that its
- * outcome has started, and is stored under the number of the last of them: see `eventsOf` in `shared/messaging/realtime/events.ts`.
+ * SQL: one row for each event of a node, from the rows of `run_event` that meet a condition on `e`. A stored row also covers the starts of
+ * the nodes that its outcome has started, and has the number of the last of them: see `eventsOf` in `run-events.ts`.
  */
 export function nodeEvents(condition: string): string {
   return `

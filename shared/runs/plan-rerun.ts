@@ -24,7 +24,7 @@ interface Beginning {
   from: RerunFrom;
 }
 
-/** Plans which results a re-run takes over from a run. Throws if it cannot begin there. */
+/** Plans which results of a run a re-run reuses. Throws if the re-run cannot begin at `from`. */
 export async function planRerun(pool: Pool, source: RerunSource, { versionID, from }: Beginning): Promise<Reuse> {
   if (from === 'start') return { reusable: [], changed: [] };
   if (!isTerminal(source.status))
@@ -32,11 +32,11 @@ export async function planRerun(pool: Pool, source: RerunSource, { versionID, fr
   if (from === 'failed' && source.status === 'COMPLETED')
     throw new AppError('CONFLICT', 'The run has not failed: re-run it from its start, or from a node');
   const { tenantID } = source;
-  const after = await readGraph(pool, tenantID, versionID);
-  const again = from === 'failed' ? failedNode(after, source) : [namedNode(after, from)];
-  const before = source.versionID === versionID ? after : await readGraph(pool, tenantID, source.versionID);
-  const reuse = findReuse(before, after, again);
-  if (typeof from === 'object') await requireReached(pool, source, { graph: after, nodeID: from.nodeID, reuse });
+  const graph = await readGraph(pool, tenantID, versionID);
+  const repeatedNodes = from === 'failed' ? failedNode(graph, source) : [namedNode(graph, from)];
+  const sourceGraph = source.versionID === versionID ? graph : await readGraph(pool, tenantID, source.versionID);
+  const reuse = findReuse(sourceGraph, graph, repeatedNodes);
+  if (typeof from === 'object') await requireReached(pool, source, { graph, nodeID: from.nodeID, reuse });
   return reuse;
 }
 
@@ -46,7 +46,7 @@ interface Reached {
   reuse: Reuse;
 }
 
-/** Refuses a node that the results before it lead past: nothing would be executed there. */
+/** Refuses to begin at a node that the reused results branch away from: it would never be executed. */
 async function requireReached(pool: Pool, { id }: RerunSource, { graph, nodeID, reuse }: Reached): Promise<void> {
   const { rows } = await pool.query<{ node_id: string; exit: string | null }>(TAKEN_EXITS, [id, reuse.reusable]);
   const taken = rows.map(({ node_id, exit }) => [node_id, exit] as const);
@@ -68,7 +68,7 @@ interface RerunPreview {
   executed: string[];
 }
 
-/** Previews the nodes that a re-run would take over and those that it would execute, as far as its branches lead there. Throws as the re-run itself would. */
+/** Previews the nodes that a re-run would reuse, and those that it may execute if its branches lead there. Throws as the re-run itself would. */
 export async function previewRerun(pool: Pool, source: RerunSource, beginning: Beginning): Promise<RerunPreview> {
   const { reusable, changed } = await planRerun(pool, source, beginning);
   const { tenantID, id } = source;
@@ -78,7 +78,7 @@ export async function previewRerun(pool: Pool, source: RerunSource, beginning: B
   return { reused, changed, executed: nodes.filter((nodeID) => !reused.includes(nodeID)) };
 }
 
-/** A run that was cancelled, or was too late, has failed at no node: what had not ended is executed. */
+/** The node at which a run has failed. None if it was cancelled or timed out: then all nodes that had not ended are executed. */
 function failedNode(graph: Graph, { error }: RerunSource): string[] {
   const node = error?.nodeID ? outermostOf(graph, error.nodeID) : undefined;
   return node ? [node.id] : [];

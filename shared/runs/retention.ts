@@ -2,23 +2,23 @@ import type { Pool, PoolClient } from '../db/pool.ts';
 
 type Queryable = Pick<Pool | PoolClient, 'query'>;
 
-/** Null: as set for the tenant, or else as the deployment has it. */
-interface Set {
+/** Null: the setting of the tenant holds, or else that of the deployment. */
+interface Retention {
   days: number | null;
   runs: number | null;
 }
 
-interface Which {
+interface RetentionScope {
   tenantID: string;
-  /** Null: all workflows of the tenant that say nothing else. */
+  /** Null: the setting of the tenant, for all its workflows without a setting of their own. */
   workflowID: string | null;
 }
 
 /** Reads the retention of a workflow and of its tenant; without a workflow both are the tenant's. Undefined if there is no such workflow. */
 export async function readRetention(
   on: Queryable,
-  { tenantID, workflowID }: Which,
-): Promise<{ own: Set; ofTenant: Set } | undefined> {
+  { tenantID, workflowID }: RetentionScope,
+): Promise<{ own: Retention; ofTenant: Retention } | undefined> {
   const { rows } = await on.query<Record<'days' | 'runs' | 'tenantDays' | 'tenantRuns', number | null>>(READ, [
     tenantID,
     workflowID,
@@ -35,11 +35,11 @@ left join run_retention own on own.tenant_id = t.id and own.workflow_id is not d
 left join run_retention of_all on of_all.tenant_id = t.id and of_all.workflow_id is null
 where t.id = $1 and ($2::uuid is null or exists (select from workflow w where w.id = $2 and w.tenant_id = $1))`;
 
-/** Sets what is given and leaves the rest. Nothing for a workflow that is not there. */
+/** Sets the fields that `changes` has. Does nothing for a workflow that does not exist. */
 export async function setRetention(
   on: Queryable,
-  { tenantID, workflowID }: Which,
-  changes: Partial<Set>,
+  { tenantID, workflowID }: RetentionScope,
+  changes: Partial<Retention>,
 ): Promise<void> {
   const { days, runs } = changes;
   await on.query(SET, [tenantID, workflowID, days ?? null, runs ?? null, days !== undefined, runs !== undefined]);
@@ -55,7 +55,7 @@ on conflict (tenant_id, workflow_id) do update
 set days = case when $5::bool then excluded.days else r.days end, runs = case when $6::bool then excluded.runs else r.runs end,
   updated_at = now()`;
 
-/** Since when no ended run is missing: of a tenant, or of all. */
+/** The time since which no ended run was deleted, of a tenant or of all tenants. `runsMs`: retention of the deployment; `maxRunsMs`: its maximum. */
 export async function completeSince(
   pool: Pool,
   { tenantID, runsMs, maxRunsMs }: { tenantID?: string; runsMs: number; maxRunsMs: number },

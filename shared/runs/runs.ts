@@ -72,7 +72,7 @@ export function createRuns({ pool, dispatchPool, producer, messages, logger }: D
   const jobCounts: JobCounts = new Counter();
   const inFlight = createRunsInFlight(pool);
   const readCapacity = createReadCapacity(dispatchPool);
-  const accepts = createBatcher(async (all: NewRun[]) => {
+  const acceptBatched = createBatcher(async (all: NewRun[]) => {
     const accepted = await acceptRuns(pool, all);
     void enqueueAccepted(accepted);
     return accepted.map(({ id }) => id);
@@ -137,7 +137,7 @@ export function createRuns({ pool, dispatchPool, producer, messages, logger }: D
       const refusal = await inFlight.add(run.tenantID, run.input);
       if (!idempotency) {
         if (refusal) throw refusal;
-        return { instanceID: await accepts(run) };
+        return { instanceID: await acceptBatched(run) };
       }
       const accepted = await acceptOnce(pool, run, { claim: idempotency, refusal });
       void enqueueAccepted([accepted]);
@@ -205,7 +205,7 @@ export function createRuns({ pool, dispatchPool, producer, messages, logger }: D
       const { rows } = await dispatchPool.query<{ id: string; isOwned: boolean }>({
         name: 'wake_runs',
         text: WAKE,
-        // Locked in this order, as by a dispatch and a claim.
+        // Sorted, because rows are locked in this order: dispatches and claims do so too, which prevents deadlocks.
         values: [[...ids].sort()],
       });
       const ready = rows.filter(({ isOwned }) => !isOwned).map(({ id }) => id);
@@ -243,7 +243,7 @@ interface DispatchedRow extends Omit<DispatchedRun, 'tenantID'> {
   tenant_id: string;
 }
 
-// The outbox entry of a wait result that is committed by now is done with: the run, or its owner, reads its waits after this.
+// Deletes the outbox entries of wait results committed by now: whoever advances the run reads its waits after this statement.
 const WAKE = `
 with told as (delete from run_notice where instance_id = any($1::uuid[]) and kind = 'wake')
 update workflow_instance

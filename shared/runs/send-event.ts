@@ -27,9 +27,9 @@ export interface NewEvent {
   name: string;
   key: string;
   data: Json;
-  /** Runs that begin to wait within this time take it as well. 0: it reaches only those that wait now. */
+  /** Runs that begin to wait within this time get the event as well. 0: it reaches only runs that wait now. */
   rememberSeconds: number;
-  /** Has to be permitted to execute the workflow of each run that it reaches, now or later. */
+  /** The sender, who must be permitted to execute the workflow of each run that the event reaches, now or later. */
   caller: Caller;
   /** The entry of the audit trail, written with the event. */
   entry?: AuditRecord;
@@ -43,11 +43,11 @@ export type EventAnswer = {
 
 export interface Events {
   /**
-   * Stores an event, then gives it to all runs that wait for its name and key. In this order, and a node looks for remembered events
-   * after its wait is stored: whichever commits last sees the other. A repeated `Idempotency-Key` sends nothing again.
+   * Stores an event, then delivers it to all runs that wait for its name and key. A node stores its wait, then looks for stored events:
+   * so of a wait and an event, whichever is committed last sees the other. A repeated `Idempotency-Key` sends nothing again.
    */
   send(event: NewEvent, claim?: IdempotencyClaim): Promise<EventAnswer>;
-  /** Tells of events whose process has died before it did. Returns their number. */
+  /** Delivers events whose process died before it had delivered them. Returns their number. */
   tellForgotten(): Promise<number>;
 }
 
@@ -67,18 +67,18 @@ export function createEvents({ pool, runs, rights }: Dependencies): Events {
     return allowed;
   }
 
-  async function tell(event: StoredEvent): Promise<void> {
+  async function deliver(event: StoredEvent): Promise<void> {
     const { id, tenantID, name, key } = event;
     const workflows = await allowedWorkflows(event);
     const values = [tenantID, name, key, workflows, id];
     for (let tries = 0; workflows.length > 0 && tries < MAX_TRIES; ) {
       const { rows } = await pool.query<{ instanceID: string }>(GIVE_EVENT, [...values, BATCH]);
-      // Committed above: if this fails, the outbox entries wake them.
+      // Committed above: if this fails, the outbox entries wake the runs.
       if (rows.length > 0) await runs.wake(rows.map(({ instanceID }) => instanceID));
       const left = await pool.query<{ hasLeft: boolean }>(HAS_LEFT, values);
       if (!left.rows[0]?.hasLeft) break;
       if (rows.length > 0) continue;
-      // Locked by a commit or another event.
+      // The rows of the waits left are locked by a commit of their run or by another event: tries again.
       tries += 1;
       if (tries === MAX_TRIES) return;
       await sleep(PAUSE_MS);
@@ -105,7 +105,7 @@ export function createEvents({ pool, runs, rights }: Dependencies): Events {
       const { eventID, ...answer } = await storeOnce(pool, event, claim);
       if ('runs' in answer) return { eventID, ...answer } as EventAnswer;
       const stored = await find(eventID);
-      if (stored && !stored.isTold) await tell(stored);
+      if (stored && !stored.isTold) await deliver(stored);
       const response = await answerOf(eventID);
       if (claim) await storeResponse(onPool(pool), event.tenantID, claim, { status: 200, response });
       return response;
@@ -114,14 +114,14 @@ export function createEvents({ pool, runs, rights }: Dependencies): Events {
       const { rows } = await pool.query<{ id: string }>(FIND_UNTOLD, [BATCH]);
       for (const { id } of rows) {
         const stored = await find(id);
-        if (stored) await tell(stored);
+        if (stored) await deliver(stored);
       }
       return rows.length;
     },
   };
 }
 
-/** Waits that one statement gives an event to. */
+/** Waits that one statement delivers an event to. */
 const BATCH = 500;
 /** Runs that the answer names. */
 const MAX_NAMED = 1_000;
@@ -145,7 +145,7 @@ export function accessTo(workflowID: string) {
   } as const;
 }
 
-/** Writes the event with its key, or finds the answer to the first request with the key: the id alone if that did not come to its end. */
+/** Writes the event with its key, or finds the response to the first request with the key: only the event's id if that did not finish. */
 async function storeOnce(
   pool: Pool,
   event: NewEvent,

@@ -15,7 +15,7 @@ select id from workflow_event where not is_told and created_at < now() - interva
 
 const OF_KEY = 'w.tenant_id = $1 and w.name = $2 and w.key = $3 and w.is_open';
 
-/** The workflows of the runs that wait for an event, one look at the index each. `$1` to `$3`: tenant, name, key. */
+/** The workflows of the runs that wait for an event, with one index lookup for each workflow. `$1` to `$3`: tenant, name, key. */
 export const FIND_WAITING_WORKFLOWS = `
 with recursive found as (
   (select w.workflow_id from event_wait w where ${OF_KEY} order by w.workflow_id limit 1)
@@ -26,14 +26,15 @@ with recursive found as (
 select workflow_id as "workflowID" from found where workflow_id is not null`;
 
 /**
- * Whether an event is for a wait: it came after the wait began, or the run has not taken it before. `w` and `e` are the two.
+ * Whether an event `e` may be delivered to a wait `w`: it came after the wait began, or no wait of the run has got it before; and the wait
+ * had not expired.
  */
 const IS_FOR = `(w.created_at <= e.created_at or not exists (select from event_wait t where t.instance_id = w.instance_id and t.event_id = e.id))
   and (w.expires_at is null or w.expires_at > e.created_at)`;
 
 /**
- * Gives an event to waits of some workflows, as many as `$6` says, and adds an outbox entry for each run. Waits whose rows are locked are
- * left out: they end, or are given another event. `$4`: the workflows; `$5`: the event.
+ * Delivers an event to waits of some workflows, at most `$6`, and adds an outbox entry for each run. Waits whose rows are locked are left
+ * out: they end, or get another event. `$4`: the workflows; `$5`: the event.
  */
 export const GIVE_EVENT = `
 with chosen as (
@@ -47,7 +48,7 @@ given as (
 told as (insert into run_notice (instance_id, kind) select distinct instance_id, 'wake' from given)
 select distinct instance_id as "instanceID" from given`;
 
-/** Whether waits are left that the event is for. */
+/** Whether there are still waits to which the event may be delivered. */
 export const HAS_LEFT = `
 select exists (
   select from event_wait w, workflow_event e
@@ -61,13 +62,13 @@ with reached as (select instance_id, min(workflow_id::text) as workflow_id from 
 select instance_id as "instanceID", nullif(workflow_id, '${NO_WORKFLOW}') as "workflowID", (select count(*)::int from reached) as total
 from reached order by instance_id limit $2`;
 
-/** Reads waits by their ids: the event that each waits for, and the event that it was given. */
+/** Reads waits by their ids, each with the event that was delivered to it, if any. */
 export const READ_EVENT_WAITS = `
 select w.id, w.instance_id as "instanceID", w.tenant_id as "tenantID", w.workflow_id as "workflowID", w.is_open as "isOpen",
        w.expires_at <= clock_timestamp() as "isLate", e.id as "eventID", e.data, e.created_at as "sentAt"
 from event_wait w left join workflow_event e on e.id = w.event_id where w.id = any($1::uuid[])`;
 
-/** Events that are remembered for a wait, oldest first, after that of `$2` and `$3`. */
+/** Stored events that may be delivered to the wait `$1`, oldest first, after the event with the time `$2` and the id `$3`. */
 export const FIND_REMEMBERED = `
 select e.id, e.caller, e.created_at::text as at from event_wait w
 join workflow_event e on e.tenant_id = w.tenant_id and e.name = w.name and e.key = w.key
@@ -77,6 +78,6 @@ order by e.created_at, e.id limit $4`;
 
 export const TAKE_EVENT = 'update event_wait set is_open = false, event_id = $2 where id = $1 and is_open';
 
-/** The first of the two wins: the event or the expiry. */
+/** Closes waits that have expired, unless an event was delivered to them first. */
 export const EXPIRE_WAITS = `
 update event_wait set is_open = false where id = any($1::uuid[]) and is_open and expires_at <= clock_timestamp()`;

@@ -5,7 +5,7 @@ type EndsRuns = Pick<Runs, 'end'>;
 
 /** Runs that are ended by one statement. */
 const AT_ONCE = 250;
-/** A batch whose cancelling process has died is taken up by another after this. */
+/** Seconds without a sign of life after which another process continues the cancellation of a batch. */
 const TAKE_UP_S = 10;
 
 /** Marks a batch as cancelled. Returns whether the tenant has such a batch. */
@@ -18,8 +18,8 @@ export async function markCancelled(
 }
 
 /**
- * Ends the open runs of a cancelled batch, and notes that all are ended. At most `pages` of them: a worker ends the rest. May be
- * interrupted at any point and called again, also by several processes at once.
+ * Ends the open runs of a cancelled batch, and marks the batch as stopped when none is left. Ends at most `pages` pages of runs: a worker
+ * ends the others (`resumeCancels`). May be interrupted at any point and called again, also by several processes at once.
  */
 export async function endCancelled(
   { pool, runs }: { pool: Pool; runs: EndsRuns },
@@ -37,7 +37,7 @@ export async function endCancelled(
   }
 }
 
-/** Goes on with batches whose cancelling process has ended, or has left the rest. Returns how many there were. */
+/** Continues cancellations whose process has died or has stopped after its pages. Returns the number of batches. */
 export async function resumeCancels(needs: { pool: Pool; runs: EndsRuns }): Promise<number> {
   const { rows } = await needs.pool.query<{ id: string; tenant_id: string }>(LEFT, [TAKE_UP_S]);
   for (const { id, tenant_id } of rows) await endCancelled(needs, { tenantID: tenant_id, batchID: id });
@@ -50,7 +50,7 @@ export async function countByStatus(pool: Pool, batchID: string): Promise<Record
   return Object.fromEntries(rows.map(({ status, n }) => [status, n]));
 }
 
-/** The same for several batches. Of each status at most one more than `max` are counted: a batch may have a hundred thousand runs. */
+/** Counts runs by status for several batches. Of each status it counts at most `max` + 1, because a batch may have a hundred thousand runs. */
 export async function countsOf(
   pool: Pool,
   batchIDs: readonly string[],
@@ -69,7 +69,7 @@ const OPEN = `
 select id from workflow_instance
 where batch_id = $1 and status = any('{PENDING,RUNNING,WAITING}') limit $2`;
 
-// A batch that is being cancelled shows a sign of life with each page.
+// `endCancelled` sets `updated_at` with each page. A batch that is not stopped and was not updated for `$1` seconds has lost its process.
 const LEFT = `
 update run_batch set updated_at = now()
 where id = any(array(

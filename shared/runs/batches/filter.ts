@@ -3,11 +3,11 @@ import { RunStatus } from '../../workflow/progress/status.ts';
 
 const ID = z.uuid();
 
-/** Which runs of a tenant; as a list of runs takes it, and as it is stored with a batch. */
+/** A filter of a tenant's runs: lists of runs use it, and batches store it. */
 export const RunFilter = z.object({
   workflowID: ID.optional(),
   parentInstanceID: ID.optional(),
-  /** This run and all that it started. */
+  /** The run with this id and all its descendants. */
   root: ID.optional(),
   status: RunStatus.optional(),
   errorCode: z.string().optional(),
@@ -27,7 +27,7 @@ export const RunFilter = z.object({
   from: z.coerce.date().optional(),
   to: z.coerce.date().optional(),
   isTest: z.boolean().optional(),
-  /** The objects that a text names: one of the two, since together no index serves them. */
+  /** The runs or else the workflows that the text of a search has found: never both, since no index serves the two conditions together. */
   named: z
     .intersection(
       z.object({ search: z.string() }),
@@ -44,7 +44,7 @@ export interface RunCondition {
   params: string[];
 }
 
-/** Each is served by an index, or holds for many of the runs that an index gives in order. */
+/** The conditions of a filter. Each is served by an index, or is met by so many runs that reading an ordered index soon fills a page. */
 export function runConditions(tenantID: string, filter: RunFilter): RunCondition[] {
   const { workflowID, parentInstanceID, root, status, errorCode, tag, version, origin, batch, rerunOf } = filter;
   const { from, to, isTest, named } = filter;
@@ -73,27 +73,27 @@ function when(value: string | undefined, sql: string): RunCondition[] {
   return value === undefined ? [] : [{ sql, params: [value] }];
 }
 
-/** A query builder would take an array apart, so this is a text. */
+/** An array literal of Postgres: the query builder would make a list of parameters of a JavaScript array. */
 function arrayOf(ids: readonly string[]): string {
   return `{${ids.join(',')}}`;
 }
 
-/** Most runs are direct: the index holds the others. */
+/** The index of origins leaves out direct runs, which are most. The condition repeats its predicate, so that the planner uses it. */
 function originIs(origin: string | undefined): string {
   const ofIndex = origin === 'direct' ? '' : ` and %row.caller->>'origin' <> 'direct'`;
   return `(%row.caller->>'origin' = ?${ofIndex})`;
 }
 
-/** Runs of a version were accepted between its creation and an hour after it was superseded, as its retention knows. */
+/** Runs of a version were accepted between its creation and an hour after it was superseded; the retention of versions relies on the same. */
 function ofVersion(version: NonNullable<RunFilter['version']> | null): RunCondition[] {
   if (!version) return [{ sql: 'false', params: [] }];
   const { id, workflowID, createdAt, supersededAt } = version;
-  const until = workflowID && supersededAt ? new Date(supersededAt.getTime() + 3_600_000) : undefined;
+  const latestAcceptance = workflowID && supersededAt ? new Date(supersededAt.getTime() + 3_600_000) : undefined;
   return [
     ...when(id, '%row.version_id = ?::uuid'),
     ...when(workflowID ?? undefined, '%row.workflow_id = ?::uuid'),
     ...when(new Date(createdAt.getTime() - 60_000).toISOString(), '%row.created_at >= ?::timestamptz'),
-    ...when(until?.toISOString(), '%row.created_at <= ?::timestamptz'),
+    ...when(latestAcceptance?.toISOString(), '%row.created_at <= ?::timestamptz'),
   ];
 }
 

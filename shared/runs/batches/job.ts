@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { IterationPath } from '../../workflow/progress/activation.ts';
 import { RunFilter } from './filter.ts';
 
-/** Where a re-run begins: what lies before that is taken over. */
+/** The node at which a re-run begins: results of the nodes before it are reused. */
 export const RerunFrom = z.union([
   z.enum(['start', 'failed']),
   z.object({ nodeID: z.string(), frame: IterationPath.optional() }),
@@ -15,7 +15,7 @@ export const BatchJob = z.discriminatedUnion('does', [
     does: z.literal('rerun'),
     filter: RunFilter,
     from: RerunFrom,
-    /** A version, or for each run its own, or the one published by then. */
+    /** The version to execute: each run's original version, the version that is published when the run is repeated, or one for all. */
     version: z.union([z.enum(['original', 'published']), z.object({ id: z.uuid() })]),
   }),
   z.object({ does: z.literal('cancel'), filter: RunFilter }),

@@ -13,8 +13,8 @@ import {
 export interface DispatchRow {
   /**
    * `dispatched`: the run is in the window and gets a job. `dropped`, `failed`, `superseded`: the limit of its key is reached, so the run is
-   * to be ended. `old`: the run holds the key that a newer run gets. `lock-busy`: another process dispatches. `partial`: the next dispatch
-   * finds other runs of these queues; `unvisited`: of other queues.
+   * to be ended. `old`: the run holds the key that a newer run gets. `lock-busy`: another process dispatches. `partial`: runs were blocked
+   * or unblocked, so the next dispatch finds other runs in the same queues. `unvisited`: there may be runs in queues not visited.
    */
   outcome: 'dispatched' | 'dropped' | 'failed' | 'superseded' | 'old' | 'lock-busy' | 'partial' | 'unvisited';
   id: string | null;
@@ -24,27 +24,33 @@ export interface DispatchRow {
   /** The priority of the job. */
   priority: number | null;
   concurrency_key: string | null;
+  /** The limit of the key. */
   max: number | null;
 }
 
-/** Creators that one dispatch visits, however many runs, workflows and tenants wait; the next dispatch goes on behind them. */
+/** Creators that one dispatch visits, however many runs, workflows and tenants wait; the next dispatch continues after the last of them. */
 const CREATORS = 32;
 /** Queues, one for each workflow, that one dispatch visits for a creator. */
 const MAX_QUEUES = 4;
-/** Runs of a queue and class that are read beside twice its share of the free capacity: some may have to wait for their key. */
+/** Runs of a queue and class that are read in excess of twice the queue's share of the free capacity, since some may wait for their key. */
 const SPARE = 5;
+/** Freed concurrency keys that one dispatch handles. */
 const FREED_KEYS = 200;
 const NO_LIMIT = 2_147_483_647;
 
-// The predicate and the expressions of the index `workflow_instance_queue`. A plain condition fits the index of all READY runs too: in a
-// young table the planner took that one and sorted all of them, 25 times in a dispatch, which cost 9 ms instead of 1 beside 3,000 runs.
+// The predicate and the expressions of the index `workflow_instance_queue`. Without CASE, the condition would fit the index of all READY
+// runs too. In a table without statistics the planner chose that index and sorted all READY runs, 25 times in a dispatch: with 3,000 runs
+// a dispatch took 9 ms instead of 1.
 export const QUEUED = `
   case when ready_at is not null and held_by is null and dispatched_at is null and losses = 0 and not is_blocked then true else false end`;
 const EPOCH = `'2000-01-01 00:00:00+00'::timestamptz`;
+/** The order of runs in a queue: when the run became READY, less its head start. */
 export const QUEUED_SINCE = `(ready_at - ${EPOCH} - make_interval(secs => head_start))`;
 
+/** Whether a run counts towards the limit of its concurrency key. */
 export const HOLDS_KEY = 'completed_at is null and (started_at is not null or dispatched_at is not null)';
 
+/** The next creator with queued runs, or again the first. */
 const creatorAfter = (creator: string) => `
   coalesce(
     (select ${CREATOR} from workflow_instance where ${QUEUED} and ${CREATOR} > ${creator} order by ${CREATOR} limit 1),
@@ -73,10 +79,10 @@ select exists (select from workflow_instance where ${QUEUED} and ${CREATOR} >= $
 
 /**
  * Dispatches runs while the window has capacity. Queues are visited round-robin, so the cost depends on the capacity and not on the backlog.
- * Among the queues visited, the creator who has the fewest runs in flight for the weight of a tenant comes first, then the tenant, then the
- * workflow; its classes by chance, in the proportion of their weights, so that none starves; within a class the run that has waited
- * longest, its head start included.
- * One process at a time dispatches, so its counts are not changed by another: runs only leave the window meanwhile.
+ * Among the queues visited, the creator with the fewest runs in flight relative to the weight of the tenant comes first, then the tenant
+ * with the fewest, then the workflow. Among the classes of a workflow chance decides, in the proportion of their weights, so that none
+ * starves. Within a class the run that has waited longest comes first, its head start included.
+ * Only one process dispatches at a time, so no other adds runs to the window while this one counts: runs only leave it.
  */
 export const DISPATCH = `
 with recursive dispatch_lock as materialized (select pg_try_advisory_xact_lock(7265002) as mine),

@@ -1,6 +1,7 @@
 /**
- * Runs that workers have or have been handed, in all processes: more than there are slots, so that a worker finds the next one at hand.
- * A tenth of the slots is reserved for tenants that have nothing in flight, half of it also for interactive runs.
+ * Size of the dispatch window: how many runs may be in jobs or executed by workers at once, in all processes. A quarter more than there
+ * are slots, so that a worker with a free slot finds a job at once. A tenth of the slots is reserved for tenants that have nothing in
+ * flight; half of this reserve is also for interactive runs.
  */
 export const WINDOW = `
   select ceil(1.25 * sum(slots))::int as size, ceil(0.1 * sum(slots))::int as reserve
@@ -20,11 +21,11 @@ export const inWindow = (condition: string) => `
 /** The ring of all creators in `dispatch_turn`. Every creator's own ring has the creator's id. */
 export const ALL_CREATORS = `'00000000-0000-0000-0000-000000000000'::uuid`;
 
-/** Whether runs of the tenant stay in the queue even if the window has capacity. */
+/** Whether the tenant is being deleted: its runs are not dispatched any more, even if the window has capacity. */
 export const isTenantDeleting = (tenant: string) => `
   exists (select from tenant closed where closed.id = ${tenant} and closed.deleting_at is not null)`;
 
-/** Whether a workflow, or its whole tenant, is paused: no run begins that no other run has started. */
+/** Whether a workflow, or its whole tenant, is paused: no run begins except those that another run starts. */
 export const isPaused = (tenant: string, queue: string) => `
   (exists (select from workflow p where p.id = ${queue} and p.paused_at is not null)
     or exists (select from tenant p where p.id = ${tenant} and p.paused_at is not null))`;
@@ -32,7 +33,7 @@ export const isPaused = (tenant: string, queue: string) => `
 /** Whether a run has no parent and has not begun. A run that has begun goes on during a pause, with those it starts. */
 export const isUnstartedRoot = (run: string) => `(${run}.started_at is null and ${run}.parent_id is null)`;
 
-// The predicate of the index `workflow_instance_kept`. A plain condition fits other indexes too, as that of `QUEUED`.
+// The predicate of the index `workflow_instance_kept`. With CASE, because a plain condition would fit other indexes too: see `QUEUED`.
 export const WITHHELD = 'case when kept_since is not null and completed_at is null then true else false end';
 
 /** Whether a new run is withheld from its queue: during a pause, and until the runs that came in before it are in the queue. */
@@ -40,7 +41,7 @@ export const isWithheld = (tenant: string, queue: string) => `
   (${isPaused(tenant, queue)}
     or exists (select from workflow_instance where ${WITHHELD} and ${QUEUE_ID} = ${queue}))`;
 
-/** Added to the deadline of a run that is withheld: its time limit begins when it is put into the queue. */
+/** Added to the deadline of a withheld run (1,000 years), so that it cannot expire: its time limit begins when it is put into the queue. */
 export const WITHHELD_EXTENSION = 'make_interval(hours => 8760000)';
 
 /**

@@ -28,7 +28,7 @@ interface Dependencies {
   logger: Logger;
 }
 
-/** Dispatches of one call that follow because the ones before found more to do, or because other queues have not been visited. */
+/** How often one call dispatches again because a dispatch found more to do, or because it left queues unvisited. */
 const MAX_ROUNDS = 50;
 const MAX_UNVISITED = 4;
 /** Retries while another process dispatches: it may have read the queue before the runs of this process were in it. */
@@ -43,7 +43,7 @@ export type DispatchCounts = Counter<'outcome'>;
 export interface Dispatcher {
   /** Dispatches READY runs until the window is full; one process at a time. Returns their number. */
   dispatch(): Promise<number>;
-  /** Does so a little later, for the runs of one moment together. */
+  /** Schedules a dispatch in a moment; all calls until then share it. */
   dispatchSoon(): void;
   readonly counts: DispatchCounts;
 }
@@ -107,18 +107,21 @@ export function createDispatcher({ pool, addJobs, runs, logger }: Dependencies):
     };
   }
 
-  /** Ends runs that their key refuses; the next dispatch finds those again that could not be ended. Returns whether any was ended. */
+  /**
+   * Ends the runs that the limit of their concurrency key refuses. The next dispatch finds those again that could not be ended. Returns
+   * whether any was ended.
+   */
   async function endRefused(rows: readonly DispatchRow[]): Promise<boolean> {
     const refusals = rows.flatMap((row) => {
       const refusal = refusalOf(row);
       return refusal && row.id ? [{ id: row.id, refusal }] : [];
     });
-    const left = new Set<string>();
+    const notEnded = new Set<string>();
     for (const [first, ...others] of Map.groupBy(refusals, ({ refusal }) => JSON.stringify(refusal)).values()) {
       if (!first) continue;
-      for (const id of await endIsolated([first.id, ...others.map(({ id }) => id)], first.refusal)) left.add(id);
+      for (const id of await endIsolated([first.id, ...others.map(({ id }) => id)], first.refusal)) notEnded.add(id);
     }
-    const ended = refusals.flatMap(({ id }) => (left.has(id) ? [] : [id]));
+    const ended = refusals.flatMap(({ id }) => (notEnded.has(id) ? [] : [id]));
     if (ended.length === 0) return false;
     const { rows: parents } = await pool.query<{ id: string }>(PARENTS, [ended]);
     if (parents.length > 0) await runs.wake(parents.map(({ id }) => id));
@@ -146,7 +149,7 @@ function nextReasonOf(found: ReadonlySet<DispatchRow['outcome']>): NextReason | 
   return found.has('unvisited') ? 'unvisited' : null;
 }
 
-/** Labels of the metric, which are published. */
+/** Labels of the metric by outcome. They are published, so they keep their names. */
 const LABELS: Partial<Record<DispatchRow['outcome'], string>> = {
   dispatched: 'admitted',
   dropped: 'dropped',
@@ -155,11 +158,11 @@ const LABELS: Partial<Record<DispatchRow['outcome'], string>> = {
   old: 'old',
 };
 
-function toDispatchedRun({ id, tenant_id, class: of, epoch, priority }: DispatchRow): DispatchedRun {
-  return { id: id ?? '', tenantID: tenant_id ?? '', class: of ?? '', epoch: epoch ?? 0, priority: priority ?? 0 };
+function toDispatchedRun({ id, tenant_id, class: runClass, epoch, priority }: DispatchRow): DispatchedRun {
+  return { id: id ?? '', tenantID: tenant_id ?? '', class: runClass ?? '', epoch: epoch ?? 0, priority: priority ?? 0 };
 }
 
-/** The end of a run that its key refuses. */
+/** Status and error with which a run is ended because of the limit of its key; undefined for other outcomes. */
 function refusalOf({ outcome, concurrency_key: stored, max }: DispatchRow) {
   const key = JSON.stringify(shownKey(stored ?? ''));
   const others = max === 1 ? 'another run' : `${max} other runs`;

@@ -3,12 +3,12 @@ import { MAX_RUNS_PER_JOB, type workflowRuns } from '../../messaging/queues/work
 import type { DispatchedRun } from './dispatcher.ts';
 import type { WorkerCapacity } from './worker-capacity.ts';
 
-/** A run whose row says that it has a job; its epoch is that of the row, and the claim raises it. */
+/** A run whose row says that it has a job. `epoch` is that of the row; the claim raises it, so the job names the next one. */
 export type RunWithJob = Omit<DispatchedRun, 'priority'>;
 
 type RunJob = z.input<(typeof workflowRuns)['payload']>;
 
-/** A job takes at most this share of a worker's slots, or most of its runs would wait there while another worker is idle. */
+/** Share of a worker's slots that one job may fill. With more, most of its runs would wait at one worker while another is idle. */
 const SHARE_OF_SLOTS = 1 / 4;
 
 /**
@@ -16,9 +16,9 @@ const SHARE_OF_SLOTS = 1 / 4;
  * Redis, 1.2 ms on Postgres. There are at least as many jobs as live workers, so that a few runs do not end up in one of them.
  */
 export function cutIntoJobs(runs: readonly RunWithJob[], { workers, slots }: WorkerCapacity): RunJob[] {
-  const many = Math.max(1, workers);
-  const most = Math.floor((slots / many) * SHARE_OF_SLOTS);
-  const size = Math.max(1, Math.min(MAX_RUNS_PER_JOB, most, Math.ceil(runs.length / many)));
+  const workerCount = Math.max(1, workers);
+  const maxSize = Math.floor((slots / workerCount) * SHARE_OF_SLOTS);
+  const size = Math.max(1, Math.min(MAX_RUNS_PER_JOB, maxSize, Math.ceil(runs.length / workerCount)));
   const groups = Map.groupBy(runs, (run) => `${run.tenantID} ${run.class}`);
   return [...groups.values()].flatMap((group) =>
     Array.from({ length: Math.ceil(group.length / size) }, (_, n) =>

@@ -1,7 +1,7 @@
 import type { Metrics } from '../../core/metrics.ts';
 import type { Runs } from '../runs.ts';
 
-/** Adds the dispatches of a process; every process that accepts or wakes runs has some. */
+/** Adds metrics of the runs that this process has dispatched. Every process that accepts or wakes runs also dispatches. */
 export function addDispatchMetrics({ add }: Pick<Metrics, 'add'>, runs: Runs): void {
   add(
     { name: 'gantry_hand_overs_total', help: 'Runs handed to the queue', kind: 'counter', labels: ['kind', 'outcome'] },

@@ -5,7 +5,7 @@ type Queryable = Pick<Pool | PoolClient, 'query'>;
 /** A tenant's weight and limits in the dispatch of runs. */
 export interface TenantDispatch {
   weight: number;
-  /** The lower of the next two; null: any number. */
+  /** The lower of `grantedRuns` and `ownRuns`; null: no limit. */
   maxRuns: number | null;
   grantedRuns: number | null;
   ownRuns: number | null;
@@ -23,7 +23,7 @@ from tenant t left join tenant_dispatch d on d.tenant_id = t.id where t.id = $1`
 
 export type DispatchChanges = Partial<Omit<TenantDispatch, 'maxRuns'>>;
 
-/** Sets what is given and leaves the rest. The next dispatch reads it. Does nothing for a tenant that does not exist. */
+/** Sets the fields that `changes` has. The next dispatch uses them. Does nothing for a tenant that does not exist. */
 export async function setDispatch(on: Queryable, tenantID: string, changes: DispatchChanges): Promise<void> {
   const { weight, grantedRuns, ownRuns } = changes;
   await on.query(SET, [
@@ -36,7 +36,7 @@ export async function setDispatch(on: Queryable, tenantID: string, changes: Disp
   ]);
 }
 
-// The lower of two, of which null is none.
+// `max_runs` is the lower of the two limits; a null is no limit, and `least` ignores nulls.
 const SET = `
 insert into tenant_dispatch as d (tenant_id, weight, granted_runs, own_runs, max_runs)
 select id, coalesce($2::float8, 1), $3::int, $4::int, least($3::int, $4::int)

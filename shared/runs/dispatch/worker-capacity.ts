@@ -11,7 +11,7 @@ export const TAKES_RUNS = 'ended_at is null and expires_at > now() and slots > 0
 
 const FRESH_MS = 1_000;
 
-/** Reads the fleet once a second at most, as long as it is asked for. Nothing but the size of jobs depends on it. */
+/** Reads the capacity of all live workers, at most once a second. Only the size of jobs depends on it, so it may be a second old. */
 export function createReadCapacity(pool: Pool): () => Promise<WorkerCapacity> {
   let known: Promise<WorkerCapacity> | undefined;
   let freshUntil = 0;
@@ -25,7 +25,7 @@ export function createReadCapacity(pool: Pool): () => Promise<WorkerCapacity> {
     if (known && performance.now() < freshUntil) return known;
     freshUntil = performance.now() + FRESH_MS;
     const reading = read();
-    // A failed read is not kept.
+    // A failed read is not cached.
     reading.catch(() => {
       if (known === reading) known = undefined;
     });
