@@ -12,19 +12,19 @@ export interface AICall {
   caller: Caller;
   purpose: AIPurpose;
   model: string;
-  /** Tokens that it uses at most, by estimate. */
+  /** Estimate of the most tokens that the call may use. */
   tokens: number;
-  /** It has ended or its worker has died by then. */
+  /** Time after which the call is certain to have ended, or its worker to have died. */
   timeoutMs: number;
 }
 
 export interface AIBudget {
   quota: 'aiTokensPerDay' | 'aiTokensPerMonth' | 'aiCalls';
-  /** The lower one of the tenant's own limit and its quota. */
+  /** The lower of the tenant's own limit and its quota. */
   max: number;
-  /** With what is reserved for calls that have not ended. */
+  /** Used tokens with those reserved for calls that have not ended; for `aiCalls` the number of such calls. */
   used: number;
-  /** The tenant's own limit is the lower one. */
+  /** Whether `max` is the tenant's own limit. */
   isOwn: boolean;
 }
 
@@ -40,7 +40,7 @@ export async function reserveCall(pool: Pool, call: AICall): Promise<void> {
     const query = onClient(client);
     await lockCalls(query, tenantID);
     for (const budget of await readBudgets(query, tenantID)) {
-      // A call of a chat is counted by its answer.
+      // `requireBudgetForAnswer` has counted the answer of a chat when it began. Its calls are compared only with the calls under way.
       const isCounted = budget.quota === 'aiCalls' && purpose !== 'chat';
       requireBudget(isCounted ? { ...budget, used: await countCallsInFlight(query, tenantID) } : budget, tokens);
     }
@@ -50,14 +50,14 @@ export async function reserveCall(pool: Pool, call: AICall): Promise<void> {
   });
 }
 
-/** Throws RATE_LIMITED if an answer of a chat finds no place. Holds the lock of `reserveCall` until the transaction ends. */
+/** Throws RATE_LIMITED if no further answer of a chat may begin. Holds the lock of `reserveCall` until the transaction ends. */
 export async function requireBudgetForAnswer(query: Query, tenantID: string): Promise<void> {
   await lockCalls(query, tenantID);
   for (const budget of await readBudgets(query, tenantID, ['aiCalls']))
     requireBudget({ ...budget, used: await countCallsInFlight(query, tenantID) }, 0);
 }
 
-/** Calls in flight. An answer counts as one while tools are called: its next call must not be refused. */
+/** Counts calls in flight. An answer of a chat counts as a call also while its tools are called, so that its next call is not refused. */
 async function countCallsInFlight(query: Query, tenantID: string): Promise<number> {
   const { rows } = await query<{ taken: number }>(CALLS_IN_FLIGHT, [tenantID]);
   return rows[0]?.taken ?? 0;
@@ -85,7 +85,7 @@ export async function readBudgets(
 ): Promise<AIBudget[]> {
   const { rows } = await query<Record<AIBudget['quota'], number | null>>(OWN, [tenantID]);
   return (await readQuotas(query, wanted, tenantID)).map(({ quota, max, used }) => {
-    // Safe: only these were read.
+    // Safe: `readQuotas` returns the quotas that are `wanted`.
     const name = quota as AIBudget['quota'];
     const own = rows[0]?.[name] ?? max;
     return { quota: name, max: Math.min(own, max), used, isOwn: own < max };
@@ -137,7 +137,7 @@ select tenant_id, day, 1, $2, $3 from ended
 on conflict (tenant_id, day) do update set calls = ai_usage.calls + 1, updated_at = now(),
   input_tokens = ai_usage.input_tokens + excluded.input_tokens, output_tokens = ai_usage.output_tokens + excluded.output_tokens`;
 
-/** Ends a call whose worker is gone. It counts what it had reserved: nothing is known of what it has used. */
+/** Ends a call whose worker is gone. All reserved tokens count as used, because nobody knows how many the call has used. */
 export async function settleLostCall(pool: Pool, id: string): Promise<void> {
   await pool.query(SETTLE_LOST, [id]);
 }

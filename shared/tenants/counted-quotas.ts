@@ -7,31 +7,33 @@ import { maxEntries } from '../core/lru.ts';
 import type { Pool } from '../db/pool.ts';
 import { onPool } from '../db/query.ts';
 
-/** A quota that is counted from time to time, for processes that accept much of it. */
+/** A quota whose use is read from the database only now and then and added up in memory meanwhile: for what is created often, such as runs. */
 export interface CountedQuota {
   /** Counts one more, such as a run, of the tenant. Returns the error if the quota is exceeded. */
   add(tenantID: string): Promise<AppError | undefined>;
-  /** Counts as many as the quota allows, at most `count`; with the error for the others. */
+  /** Counts as many as the quota allows, at most `count`. `refusal` is the error for those that were not counted. */
   addMany(tenantID: string, count: number): Promise<{ granted: number; refusal: AppError | undefined }>;
 }
 
 interface Counted {
   max: number;
-  /** When it was counted, and those accepted here since then. */
+  /** Use as read from the database at `countedAt`, and what this process has accepted since. */
   used: number;
   countedAt: number;
 }
 
-/** Counting takes about 0.5 µs of the database for each row. */
+/**
+ * A use below `FEW` is read again after `FEW_MS`, a higher one after `MANY_MS`, because the database needs about 0.5 µs to count a row.
+ */
 const FEW = 10_000;
 const FEW_MS = 1_000;
 const MANY_MS = 10_000;
-/** A tenant at its quota is counted again for its next request, though not for each one. */
+/** The use of a tenant at its quota is read again for the next request, but at most once in this time. */
 const FULL_MS = 250;
 
 /**
- * Counts from time to time and not for each run: a lock and a count would cost more than the rest of accepting. Several processes
- * together may therefore exceed the quota by what they accept in a second, or in ten beyond 10,000 runs.
+ * The quotas of runs in flight are not counted for each run: a lock and a count would cost more than all else that accepts it. Several
+ * processes together may therefore exceed a quota by what they accept in a second, or in ten seconds above 10,000 runs.
  */
 export function createRunsInFlight(pool: Pool): RunsInFlight {
   const counts = createCountedQuota(pool, 'runs');
@@ -52,7 +54,7 @@ export function createRunsInFlight(pool: Pool): RunsInFlight {
 export interface RunsInFlight {
   /** Counts one more run of the tenant, with its inputs if they are known. Returns the error if a quota is exceeded. */
   add(tenantID: string, input?: JsonObject): Promise<AppError | undefined>;
-  /** Counts as many as the quota allows, at most `count`; none if the inputs of all do not fit. */
+  /** Counts as many runs as the quota of their number allows, at most `count`. None if all inputs together exceed the quota of bytes. */
   addMany(
     tenantID: string,
     count: number,
@@ -60,7 +62,7 @@ export interface RunsInFlight {
   ): Promise<{ granted: number; refusal: AppError | undefined }>;
 }
 
-/** Inputs with more parts take so long to write that other requests go first. */
+/** Inputs with more parts take so long to serialize that other requests are let through first. */
 const MANY_PARTS = 1_000;
 
 async function sizeOf(inputs: readonly JsonObject[]): Promise<number> {
@@ -68,7 +70,7 @@ async function sizeOf(inputs: readonly JsonObject[]): Promise<number> {
   return inputs.reduce((sum, input) => sum + Buffer.byteLength(JSON.stringify(input)), 0);
 }
 
-/** See `createRunsInFlight`, of which this is the general form. */
+/** Counts one quota in the way that `createRunsInFlight` describes. */
 export function createCountedQuota(pool: Pool, quota: QuotaName): CountedQuota {
   const counts = new LRUCache<string, Counted>({
     ...maxEntries(10_000),

@@ -4,7 +4,7 @@ import type { FlowKey } from '../concurrency/fair-queue.ts';
 import { maxEntries } from '../core/lru.ts';
 import type { Pool } from '../db/pool.ts';
 
-/** Finds the flow of a tenant's work in fair queues: the tenant's creator is read once, because it never changes. */
+/** Finds the key of a tenant's work in fair queues. The creator of a tenant is read once, because it never changes. */
 export interface FlowKeys {
   of(work: { tenantID: string; isShort?: boolean }): Promise<FlowKey>;
 }

@@ -4,7 +4,7 @@ import type { Pool } from '../db/pool.ts';
 /** Tells workers that a database may have to be dropped. */
 export const TENANT_DELETED_CHANNEL = 'tenant.deleted';
 
-/** The part of `Runs` (shared/runs) that ends them; a tenant knows nothing of runs but this. */
+/** The part of `Runs` (shared/runs) that ends runs; `shared/tenants` depends on nothing else of it. */
 interface EndsRuns {
   end(ending: { tenantID: string; ids: string[]; status: 'CANCELLED'; error: null }): Promise<unknown>;
 }
@@ -68,7 +68,7 @@ export async function resumeDeletions(
   return done;
 }
 
-// The heartbeat is the claim.
+// Writing the heartbeat (`deleting_at`) claims the deletion.
 const CLAIM_DELETION = `
 update tenant set deleting_at = now()
 where id = (select id from tenant where deleting_at < now() - interval '30 seconds'
@@ -107,7 +107,7 @@ async function deleteRow(pool: Pool, tenantID: string): Promise<boolean> {
 
 const FOREIGN_KEY_VIOLATION = '23503';
 
-// Two processes that delete the same tenant take different rows.
+// Skips locked rows: two processes that delete the same tenant delete different rows.
 const batchOf = (table: string) =>
   `delete from ${table} where ctid = any(array(select ctid from ${table} where tenant_id = $1 limit ${BATCH} for update skip locked))`;
 
