@@ -1,6 +1,6 @@
 import cronstrue from 'cronstrue';
 
-/** An expression without faults in words: `every weekday at 09:00, Europe/Berlin`. */
+/** Describes a valid cron expression in words: `every weekday at 09:00, Europe/Berlin`. */
 export function describeSchedule(expression: string, timezone: string): string {
   const text = cronstrue.toString(expression, { use24HourTimeFormat: true, verbose: false });
   const daily = /^At (\d\d:\d\d)(, Monday through Friday)?$/.exec(text);

@@ -23,7 +23,7 @@ export const configs = {
 
 export interface CronTarget {
   permission: 'workflow.execute' | 'dataquery.execute';
-  /** In rules. */
+  /** The target as rules name it: `workflow:<id>` or `dataquery:<id>`. */
   object: string;
   id: string;
   inputValues: JsonObject;

@@ -15,10 +15,10 @@ export function nextTick(job: Timed, after: number): { nextAt: Date | null; dueA
   return { nextAt: new Date(tick), dueAt: new Date(dueTime(job, tick)) };
 }
 
-/** With its jitter, and always before the next tick. */
+/** The time at which a tick begins, with its jitter: always before the next tick. */
 export function dueTime({ id, cronJobSchedule, timezone, jitterSeconds }: Timed, tick: number): number {
   if (jitterSeconds === 0) return tick;
   const next = calendarOf(cronJobSchedule, timezone).next(tick) ?? Number.POSITIVE_INFINITY;
-  const most = Math.min(jitterSeconds, Math.max(0, (next - tick) / 1_000 - 1));
-  return tick + jitterOf(id, tick, most);
+  const maxJitter = Math.min(jitterSeconds, Math.max(0, (next - tick) / 1_000 - 1));
+  return tick + jitterOf(id, tick, maxJitter);
 }

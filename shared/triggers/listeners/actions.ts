@@ -141,7 +141,7 @@ export const pushToAppPage = defineAction({
   mentions: { field: 'appPageID', resource: 'appPage' },
 });
 
-/** For nodes that wait for it, as `POST T/workflows/events` sends it. */
+/** Sends an event to nodes that wait for it, as `POST T/workflows/events` does. */
 export const sendEvent = defineAction({
   type: 'send_event',
   label: 'Send an event to runs',
@@ -186,7 +186,7 @@ export function findActionType(type: string): ActionDefinition | undefined {
   return byType.get(type);
 }
 
-/** At least one, which the type of `z.enum` asks for. */
+/** The cast says that the list has at least one element, as the type of `z.enum` requires. */
 export const ActionType = z.enum(actions.map(({ type }) => type) as [ActionType, ...ActionType[]]);
 
 /** Finds the asset that a config names, its id in lower case; undefined for a kind that names nothing. */
@@ -195,7 +195,7 @@ export function namedIn({ names }: Pick<ActionDefinition, 'names'>, config: Json
   return names && typeof id === 'string' ? { ...names, id: id.toLowerCase() } : undefined;
 }
 
-/** Faults of the code in a config: scripts, and the expressions of conditions without templates, which are filled before. */
+/** Faults of the code in a config: of scripts, and of expressions in conditions. An expression with templates is code only once they are filled. */
 export function codeIssues({ raw = [] }: Pick<ActionDefinition, 'raw'>, config: JsonObject): Issue[] {
   const scripts = raw.map((field) => ({ path: [field], text: config[field], form: 'body' as const }));
   const conditions = Comparison.array().safeParse(config.conditions).data ?? [];

@@ -7,7 +7,7 @@ export const BREAKER = { failures: 10, firstSeconds: 10, maxSeconds: 300 } as co
 export const LOCK_BREAKERS = `
 select listener_id from listener_breaker where listener_id = any($1::uuid[]) order by listener_id for no key update`;
 
-/** Counts failures. The last that is needed opens the breaker; a probe that fails doubles the time until the next. */
+/** Adds failures of targets to their breakers. Enough failures in a row open a breaker; a failed probe doubles the time until the next probe. */
 export const NOTE_FAILURES = `
 insert into listener_breaker as b (listener_id, tenant_id, failures, error, probe_id, opened_at, probe_at)
 select listener_id, tenant_id, failures, error, probe_id, case when failures >= ${BREAKER.failures} then now() end,
@@ -28,11 +28,11 @@ on conflict (listener_id) do update set
 
 export const CLOSE_BREAKERS = 'delete from listener_breaker where listener_id = any($1::uuid[])';
 
-/** Forgets probes that say nothing about the target: another event is tried. */
+/** Ends probes whose events have not shown whether the target works: another event is tried as a probe. */
 export const FORGET_PROBES = `
 update listener_breaker set probe_id = null, probe_until = null, probe_at = now() where probe_id = any($1::uuid[])`;
 
-/** Lets one deferred event of each breaker through whose probe is due. It has a minute, then another one is tried. */
+/** Releases one deferred event as a probe for each breaker whose probe is due. After a minute without an outcome another event is tried. */
 export const START_PROBES = `
 with due as materialized (
   select listener_id from listener_breaker
@@ -65,7 +65,7 @@ where case held_by
     select from listener_breaker b where b.listener_id = l.listener_id and b.opened_at is not null)
   else not exists (select from listener s where s.id = l.listener_id and s.status <> 'active') end`;
 
-/** Releases deferred events of a listener. In parts, so that neither the statement nor the target has all at once. */
+/** Releases deferred events of a listener, 500 at a time, so that neither the statement nor the target gets all at once. */
 export const RELEASE_EVENTS = `
 update listener_event set held_by = null, ready_at = now()
 where ready_at = ${DEFERRED_UNTIL} and id in (
@@ -78,7 +78,7 @@ delete from listener_breaker b where not exists (select from listener l where l.
 
 export const COUNT_BREAKERS = 'select count(*)::int as count from listener_breaker where opened_at is not null';
 
-/** Stops listeners whose creators may not do what they do. Events that come are deferred. */
+/** Stops listeners whose creators lack a permission that the actions need. Events received from then on are deferred. */
 export const STOP_LISTENERS = `
 update listener l set status = 'error', last_error = r.error
 from json_to_recordset($1::json) as r(listener_id uuid, error text)

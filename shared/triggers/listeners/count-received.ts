@@ -2,7 +2,7 @@ import type { Logger } from '../../core/logger.ts';
 import type { Pool } from '../../db/pool.ts';
 import { ADD_COUNTS, ADD_USAGE } from './event-rows.ts';
 
-/** Counts what was received since the last flush. A process that is killed loses a second of it, which only counts and quotas notice. */
+/** Counts received events in memory until the next flush. A process that is killed loses up to a second of counts, but no events. */
 export function createReceived(pool: Pool, logger: Logger) {
   let byTenant = new Map<string, Sum>();
   let byListener = new Map<string, { events: number; at: Date }>();

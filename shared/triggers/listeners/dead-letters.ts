@@ -1,7 +1,7 @@
-/** Limit of events that one request gives to workers again, or deletes. */
+/** Most events that one request makes pending again, or deletes. */
 export const MAX_AT_ONCE = 5_000;
 
-/** Dead letters of a listener (`$1`, `$2`), the oldest first: those with these ids, this error, and from a time to another. */
+/** Dead letters of a listener (`$1`, `$2`), the oldest first; null parameters filter nothing. `$3`: ids; `$4`: error code; `$5`, `$6`: period. */
 const PICKED = `
 select id from listener_event
 where tenant_id = $1 and listener_id = $2 and state = 'dead' and ($3::uuid[] is null or id = any($3::uuid[]))
@@ -10,13 +10,13 @@ where tenant_id = $1 and listener_id = $2 and state = 'dead' and ($3::uuid[] is 
   and ($6::timestamptz is null or received_at < $6::timestamptz)
 order by id limit ${MAX_AT_ONCE} for no key update skip locked`;
 
-/** Actions that have succeeded, which are not done again. */
+/** The outcomes of actions that have succeeded: they are copied, so that these actions are not executed again. */
 const DONE = `(select jsonb_object_agg(key, value) from jsonb_each(e.actions) where value ->> 'state' = 'done')`;
 
 /**
- * Gives dead letters to workers again, `$7` in a second. In their own rows, so that each is counted once, and so that the runs that they
- * start have the ids that they would have had. One with an ordering key goes behind all others of the key, as if it had been
- * received now: those behind it may have been processed meanwhile, or be under way.
+ * Makes dead letters pending again, `$7` per second. They keep their rows, so that each is counted once, and the runs that they start have
+ * the ids that they would have had. An event with an ordering key goes to the end of the events of its key, as if it had been received
+ * now: later events of the key may have been processed meanwhile, or be in processing.
  */
 export const REDRIVE = `
 with locked as materialized (${PICKED}),
@@ -43,7 +43,7 @@ export const REPLAY = `${COPIED}, e.headers, e.meta, coalesce(e.body, o.body), e
 from listener_event e left join listener_event o on o.id = e.duplicate_of and o.tenant_id = e.tenant_id
 where e.id = $1 and e.tenant_id = $3 and e.listener_id = $4 and e.finished_at is not null`;
 
-/** Records a corrected copy of a dead letter, with the body `$5` (base64) and headers `$6`; the dead letter is no longer one. */
+/** Records a corrected copy of a dead letter, with the body `$5` (base64) and headers `$6`. The dead letter becomes `replaced`. */
 export const REPLACE = `
 with e as (
   update listener_event set state = 'replaced', error_stack = null
@@ -54,7 +54,7 @@ ${COPIED}, coalesce($6::jsonb, e.headers), e.meta, coalesce(decode($5::text, 'ba
   nextval('listener_event_order'), e.id, ${DONE}
 from e`;
 
-/** Events of a listener by their state, from a time to another. An id begins with the time. */
+/** Counts the events of a listener in a period by their state. An id begins with its time: `$3` and `$4` are the ids of the limits. */
 export const COUNT_EVENTS = `
 select state, count(*)::int as count from listener_event
 where tenant_id = $1 and listener_id = $2 and id >= $3::uuid and id < $4::uuid group by state`;

@@ -1,7 +1,7 @@
-/** The `ready_at` of a deferred event: no dispatcher reaches it. `held_by` says what it waits for. */
+/** The `ready_at` of a deferred event, which is never due. `held_by` says what the event waits for. */
 export const DEFERRED_UNTIL = `'9999-01-01T00:00:00Z'::timestamptz`;
 
-/** Events of one tenant that have jobs. Beyond it they wait in their table, so that no tenant fills the queue. */
+/** Most events of one tenant that have jobs. Further events wait in their table, so that no tenant fills the queue. */
 export const MAX_DISPATCHED = 500;
 export const WAITING = 'dispatched_at is null and finished_at is null';
 export const DISPATCHED = 'dispatched_at is not null and finished_at is null';
@@ -21,16 +21,16 @@ export const headroomOf = (source: string) => `
 
 /** Size above which a body is read in a statement of its own, when there is memory for it. */
 export const LARGE_BODY = 65_536;
-/** As long as a tenant has no more jobs than these, a further one goes before those of tenants that have more. */
+/** While a tenant has at most so many jobs, its next job goes before those of tenants that have more. `ifLarge`: for an event with a large body. */
 const FEW = { jobs: 50, ifLarge: 4 };
 
-/** Whether the job of an event goes before those of tenants with more; it is the `nth` within the headroom of its tenant. */
+/** Whether the job of an event goes before those of tenants with more jobs. `ranked` has the event's `nth` and the `headroom` of its tenant. */
 export const isFirst = (ranked: string) =>
   `${MAX_DISPATCHED} - ${ranked}.headroom + ${ranked}.nth <= case when ${ranked}.body_bytes > ${LARGE_BODY} then ${FEW.ifLarge} else ${FEW.jobs} end`;
 
 /**
- * Releases the first event of each ordering key (`$2` of the listeners `$1`), if it is deferred behind another and none of its key has a
- * job. It gets a job itself if its tenant has headroom.
+ * Releases the first event of each ordering key (`$2` of the listeners `$1`), if it is deferred until its turn and no event of the key has
+ * a job. The released event gets a job at once if its tenant has headroom.
  */
 export const RELEASE_NEXT = `
 with k as (
@@ -60,7 +60,7 @@ from ranked r where e.id = r.id
 returning e.id as "eventID", e.tenant_id as "tenantID", e.attempts as attempt, e.dispatched_at is not null as "isDispatched",
   ${isFirst('r')} as "isFirst"`;
 
-/** Ordering keys behind `$2` of `$1` that have deferred events, `$3` of them. Skips from one to the next by the index. */
+/** Ordering keys with deferred events, `$3` of them, after the key `$2` of listener `$1`. Jumps from key to key in the index. */
 export const KEYS_WITH_DEFERRED = `
 with recursive k as (
   (select listener_id, order_key from listener_event

@@ -35,7 +35,7 @@ export function shapeOf(path: string): string {
     .join('/');
 }
 
-/** A part of paths that begin alike. */
+/** A node of the tree of paths: paths that begin alike share their first nodes. */
 interface Branch<T> {
   literals: Map<string, Branch<T>>;
   parameter: Branch<T> | undefined;
@@ -78,7 +78,7 @@ function literalOf<T>(branch: Branch<T>, segment: string): Branch<T> {
   return known;
 }
 
-/** Each segment has two ways at most, and there are ten. */
+/** Searches the tree, literals first. A segment has at most two branches and a path ten segments, so the search stays short. */
 function search<T>(branch: Branch<T>, segments: readonly string[], at = 0): Branch<T>['end'] {
   const segment = segments[at];
   if (segment === undefined) return branch.end;

@@ -11,11 +11,11 @@ import { createListenerReader, type ListenerReader } from './listener-reader.ts'
 export interface EventIngestion extends AsyncDisposable {
   readonly reader: ListenerReader;
   readonly recorder: EventRecorder;
-  /** The scheduler of deliveries. It has rounds of its own: those of requests have ended when a delivery begins. */
+  /** Limits the deliveries that go on in one round of the event loop; the scheduler of requests has let them through before. */
   readonly deliveries: EventLoopScheduler;
   /** The quota of events that wait to be processed. */
   readonly events: CountedQuota;
-  /** The quota of bytes. */
+  /** The quota of bytes of received events. */
   readonly bytes: CountedQuota;
 }
 
@@ -27,8 +27,8 @@ interface Dependencies {
 }
 
 /**
- * Deliveries of 0.3 ms each. Those of one statement, of which there may be hundreds, would otherwise go on together, and their senders
- * would send the next ones together: a request that comes meanwhile would wait for all of them.
+ * Deliveries take 0.3 ms each. One statement may record hundreds of them. If all went on in one round of the event loop, a request that
+ * arrives meanwhile would wait for all, and so on, because their senders would also send the next ones at the same time.
  */
 const DELIVERIES_PER_ROUND = 20;
 

@@ -36,7 +36,7 @@ export interface NewEvent {
 
 export interface Recorded {
   eventID: string;
-  /** The event that had the id before, within its window. */
+  /** The earlier event with the same deduplication key, within its window; null if this event is the first. */
   duplicateOf: string | null;
 }
 
@@ -49,7 +49,7 @@ interface Dependencies {
   pool: Pool;
   producer: Producer;
   logger: Logger;
-  /** Statements at once. */
+  /** Statements that may be under way at once. */
   maxConcurrent?: number;
   flushMs?: number;
 }
@@ -63,15 +63,15 @@ interface Waiting {
 /** Rows and bytes of bodies in one statement. */
 const MAX_ROWS = 500;
 const MAX_BYTES = 4_000_000;
-/** Rows of a statement beside those. */
-const FEW_ROWS = 50;
-/** Nothing waits for it, and what is not added is added again from the rows only after a while. */
+/** Rows of the extra statement (`createEventRecorder`). */
+const EXTRA_ROWS = 50;
+/** Longer than usual: nothing waits for the jobs to be added, and missing jobs are added from the rows only after a while. */
 const ENQUEUE_TIMEOUT_MS = 2_000;
 
 /**
- * Records events of all tenants together: those that arrive while `maxConcurrent` statements are under way share the next one,
- * in which a fair queue orders the tenants. Events of tenants with none under way do not wait for statements that others have filled: they share a small one
- * beside those. If a statement is refused for its data, its halves are tried until the one event at fault is alone.
+ * Records events of all tenants in shared statements. Events that arrive while `maxConcurrent` statements are under way wait in a fair
+ * queue for the next one. A tenant without events under way need not wait for statements that other tenants have filled: an extra, small
+ * statement records its events. If a statement is refused for its data, its halves are tried until the event at fault is alone.
  */
 export function createEventRecorder({
   pool,
@@ -83,14 +83,14 @@ export function createEventRecorder({
   const queue = createFairQueue<Waiting>();
   const received = createReceived(pool, logger);
   const releaseNext = createReleaseNext({ pool, producer, logger });
-  /** Keys of events in statements under way: the next event of one waits, so that it is not recorded before. */
+  /** Ordering keys of events in statements under way: the next event of such a key waits, so that it is not recorded before them. */
   const underWay = new Set<string>();
-  /** Events in statements under way. */
+  /** Number of events in statements under way, by tenant. */
   const byTenant = new CountMap();
-  /** Tenants of the statement beside those: their next events wait for it, so that each tenant's events keep their order. */
-  let beside: ReadonlySet<string> = new Set();
+  /** Tenants of the extra statement: their next events wait for it, so that each tenant's events keep their order. */
+  let tenantsOfExtra: ReadonlySet<string> = new Set();
   let busy = 0;
-  let isBusyBeside = false;
+  let isExtraBusy = false;
   let isClosed = false;
 
   function beginStatement(): void {
@@ -99,10 +99,10 @@ export function createEventRecorder({
     void drain();
   }
 
-  function beginBeside(): void {
-    if (isBusyBeside) return;
-    isBusyBeside = true;
-    void drainBeside();
+  function beginExtra(): void {
+    if (isExtraBusy) return;
+    isExtraBusy = true;
+    void drainExtra();
   }
 
   async function drain(): Promise<void> {
@@ -110,28 +110,28 @@ export function createEventRecorder({
     await new Promise((resolve) => setImmediate(resolve));
     while (queue.size > 0) {
       beginStatement();
-      const batch = nextBatch({ maxRows: MAX_ROWS, isAmong: ({ tenantID }) => !beside.has(tenantID) });
-      // Another statement takes the others.
+      const batch = nextBatch({ maxRows: MAX_ROWS, mayJoin: ({ tenantID }) => !tenantsOfExtra.has(tenantID) });
+      // Events left belong to the extra statement's tenants, or to ordering keys under way: those statements begin the next one.
       if (batch.length === 0) break;
       await recordBatch(batch);
     }
     busy -= 1;
   }
 
-  async function drainBeside(): Promise<void> {
+  async function drainExtra(): Promise<void> {
     await new Promise((resolve) => setImmediate(resolve));
     for (;;) {
-      const batch = nextBatch({ maxRows: FEW_ROWS, isAmong: ({ tenantID }) => !byTenant.has(tenantID) });
+      const batch = nextBatch({ maxRows: EXTRA_ROWS, mayJoin: ({ tenantID }) => !byTenant.has(tenantID) });
       if (batch.length === 0) break;
-      beside = new Set(batch.map(({ event }) => event.tenantID));
+      tenantsOfExtra = new Set(batch.map(({ event }) => event.tenantID));
       await recordBatch(batch);
-      beside = new Set();
+      tenantsOfExtra = new Set();
       beginStatement();
     }
-    isBusyBeside = false;
+    isExtraBusy = false;
   }
 
-  function nextBatch({ maxRows, isAmong }: { maxRows: number; isAmong: (event: NewEvent) => boolean }): Waiting[] {
+  function nextBatch({ maxRows, mayJoin }: { maxRows: number; mayJoin: (event: NewEvent) => boolean }): Waiting[] {
     const batch: Waiting[] = [];
     let bytes = 0;
     while (batch.length < maxRows) {
@@ -139,7 +139,7 @@ export function createEventRecorder({
         ({ event }) =>
           (bytes === 0 || bytes + event.body.length <= MAX_BYTES) &&
           !underWay.has(keyOf(event) ?? '') &&
-          isAmong(event),
+          mayJoin(event),
       );
       if (!next) break;
       batch.push(next);
@@ -212,7 +212,7 @@ export function createEventRecorder({
       const { tenantID } = event;
       queue.enqueue({ tenantID }, { event, resolve, reject });
       if (busy < maxConcurrent) beginStatement();
-      else if (!byTenant.has(tenantID)) beginBeside();
+      else if (!byTenant.has(tenantID)) beginExtra();
       return promise;
     },
     async [Symbol.asyncDispose]() {
@@ -231,7 +231,7 @@ interface Row {
   id: string;
   duplicateOf: string | null;
   isDispatched: boolean;
-  /** Its job goes before those of tenants with more. */
+  /** Whether its job goes before those of tenants that have more jobs. */
   isFirst: boolean | null;
 }
 
@@ -248,7 +248,7 @@ function valuesOf(batch: readonly Waiting[]): [string, Buffer] {
   ];
 }
 
-/** Leaves out what is not known: in a statement of a hundred rows, those names would take 13 kB. */
+/** Fields without a value are undefined, so JSON leaves them out: in a statement of a hundred rows, their names would take 13 kB. */
 function rowOf(event: NewEvent, { n, at }: { n: number; at: number }): Record<string, Json | undefined> {
   const { dedup } = event;
   return {

@@ -2,10 +2,10 @@ import { insertFrom } from '../../access/audit/records.ts';
 import { DEFERRED_UNTIL, DISPATCHED, headroomOf, isFirst, MAX_DISPATCHED, WAITING } from './deferred-events.ts';
 import { retentionSeconds } from './event-states.ts';
 
-/** Ids of events that an entry of the audit trail names; the others are counted. */
+/** Ids of events that an entry of the audit trail lists; further events are only counted. */
 const MAX_NAMED = 50;
 
-// The entry has the id of its first event, so a statement that is tried again writes the same.
+// The entry has the id of its first event, so a statement that is tried again does not write a second entry.
 const NOTES = `(
   select coalesce(jsonb_agg(jsonb_build_object('id', ids[1], 'tenantID', tenant_id, 'kind', 'entry', 'type', type, 'action', source,
     'assetType', 'listener', 'assetID', listener_id, 'status', 200, 'at', now(),
@@ -17,11 +17,11 @@ const NOTES = `(
 )`;
 
 /**
- * Records deliveries: `$1` are the rows as JSON, `$2` all their bodies in one piece, which is sent as it is; in an array each byte
- * would be two hexadecimal digits. The first delivery with an id claims it, in the order of the rows; others refer to it. As many get
- * jobs as their tenant has headroom for, unless earlier ones wait. Those with an ordering key are deferred: what is recorded at the same
- * moment elsewhere is not visible here. Their numbers are drawn after the rows are sorted. The audit trail gets an entry for each
- * listener.
+ * Records deliveries. `$1`: the rows as JSON. `$2`: all their bodies in one value, which is sent as binary; in an array each byte would be
+ * two hexadecimal digits. The first delivery with a deduplication key claims it, in the order of the rows; later ones are duplicates that
+ * refer to it. Events get jobs as far as their tenant has headroom, unless earlier events of the tenant wait. Events with an ordering key
+ * are deferred, because events that another process records at the same moment are not visible here. They get their sequence numbers
+ * after the rows are sorted. The audit trail gets an entry for each listener.
  */
 export const RECORD_EVENTS = `
 with r as materialized (
@@ -74,14 +74,14 @@ returning id, duplicate_of, dispatched_at
 select i.id, i.duplicate_of as "duplicateOf", i.dispatched_at is not null as "isDispatched", ${isFirst('p')} as "isFirst"
 from inserted i left join ranked p on p.id = i.id`;
 
-/** Adds up what was received, for the quota of bytes. In the order of the keys, as every process does. */
+/** Adds to the use of the quota of bytes. Every process writes the rows in the order of tenants, so that no deadlock arises. */
 export const ADD_USAGE = `
 insert into listener_usage as u (tenant_id, day, events, bytes)
 select tenant_id, date_trunc('day', now()), events, bytes
 from json_to_recordset($1::json) as r(tenant_id uuid, events bigint, bytes bigint) order by tenant_id
 on conflict (tenant_id, day) do update set events = u.events + excluded.events, bytes = u.bytes + excluded.bytes`;
 
-/** Adds up what listeners have received, for people to see. */
+/** Adds to the numbers of received events that listeners show. */
 export const ADD_COUNTS = `
 with r as (
   select * from json_to_recordset($1::json) as r(listener_id uuid, events bigint, at timestamptz)
@@ -92,10 +92,10 @@ locked as (
 update listener l set event_count = l.event_count + locked.events, last_event_at = greatest(l.last_event_at, locked.at)
 from locked where l.id = locked.id`;
 
-/** Size up to which a body is read with its event. Others are read later. */
+/** Size up to which a body is read with its event. Larger ones are read by a later statement. */
 export const SMALL_BODY = 4_096;
 
-/** The events of jobs that are not finished. One with an ordering key may have been given back, and another may have been released. */
+/** Reads the events of jobs, unless they are finished. The job of an event with an ordering key may be outdated: another may have its turn. */
 export const READ_EVENTS = `
 select e.id, e.tenant_id as "tenantID", e.listener_id as "listenerID", source, received_at as "receivedAt", method, path, query, params,
   headers, case when body_bytes <= ${SMALL_BODY} then body end as body, body_bytes as "bodyBytes", meta, attempts,
@@ -108,11 +108,11 @@ where e.id = any($1::uuid[]) and finished_at is null and (order_key is null or d
 
 export const READ_BODIES = 'select id, body from listener_event where id = any($1::uuid[])';
 
-/** Locks those that are still not finished, in one order for all processes. */
+/** Locks the events that are still not finished, in one order for all processes. */
 export const LOCK_EVENTS = `
 select id from listener_event where id = any($1::uuid[]) and finished_at is null order by id for no key update`;
 
-/** Writes what has become of events that the transaction has locked. */
+/** Writes the outcomes of attempts at events that the transaction has locked. */
 export const END_ATTEMPTS = `
 update listener_event e set
   state = r.state, attempts = e.attempts + r.failed, error_stack = r.stack,
@@ -132,8 +132,8 @@ from json_to_recordset($1::json) as r(
 where e.id = r.id`;
 
 /**
- * Tenants behind `$1` that have such events, and whether the oldest by that time is older than `$3` seconds. Skips from one tenant to
- * the next by the index, without reading what each of them has.
+ * Tenants after `$1` that have events for which the condition holds, `$2` of them, and whether the oldest of these events by `time` is
+ * older than `$3` seconds. Jumps from tenant to tenant in the index, without reading all events.
  */
 export const tenantsWith = (condition: string, time: 'ready_at' | 'dispatched_at') => `
 with recursive t as (
@@ -147,8 +147,8 @@ with recursive t as (
 select tenant_id as "tenantID", at <= now() - make_interval(secs => $3) as "isDue" from t limit $2`;
 
 /**
- * Gives jobs to events of a tenant, the oldest first, as far as it has headroom. One whose key another event has, or that is behind
- * another of its key, is deferred.
+ * Dispatches events of a tenant, the oldest first, as far as the tenant has headroom. An event is deferred if another event of its
+ * ordering key has a job or comes before it.
  */
 export const DISPATCH_EVENTS = `
 with tenant as materialized (
@@ -175,7 +175,7 @@ from gated g where e.id = g.id
 returning e.id as "eventID", e.attempts as attempt, g.is_behind as "isBehind", e.listener_id as "listenerID", e.order_key as "orderKey",
   ${isFirst('g')} as "isFirst"`;
 
-/** Events of a tenant whose jobs were added long ago. The job may be lost, or wait. */
+/** Events of a tenant whose jobs were added more than `$2` seconds ago: a job may be lost, or still wait in the queue. */
 export const DISPATCHED_LONG_AGO = `
 select id as "eventID", attempts as attempt from listener_event
 where tenant_id = $1 and ${DISPATCHED} and dispatched_at < now() - make_interval(secs => $2)
@@ -185,7 +185,7 @@ order by dispatched_at, id limit ${MAX_DISPATCHED}`;
 export const FORGET_DEDUP = `delete from listener_dedup where event_id = any($1::uuid[]) and (listener_id, key) in (
   select listener_id, dedup_key from listener_event where id = any($1::uuid[]) and dedup_key is not null)`;
 
-/** Writes at once what has become of an action whose effect is outside of the database. */
+/** Writes the outcome of an action at once, not with those of the attempt, because its effect is outside of the database. */
 export const NOTE_ACTION = `
 update listener_event set actions = coalesce(actions, '{}') || jsonb_build_object($2::text, $3::jsonb)
 where id = $1 and finished_at is null`;
@@ -199,7 +199,7 @@ from json_to_recordset($1::json) as r(
   received_at timestamptz, kept_s float8)
 order by n on conflict (id) do nothing`;
 
-/** Deletes what a buffer (`$1`, `$2`) holds beyond its number of events (`$3`) and bytes (`$4`), the oldest first. */
+/** Deletes the oldest events of a buffer (`$1`, `$2`) that exceed its number of events (`$3`) or bytes (`$4`). */
 export const TRIM_BUFFER = `
 with beyond as (
   select received_at, id from (

@@ -68,7 +68,7 @@ function parsed(text: string): Json {
   }
 }
 
-/** A number that a double does not hold becomes a text, so that an id is not changed. */
+/** Whether a double would change the number. Such a number becomes a text, so that a long id survives. */
 function changesInteger(value: number, written: string): boolean {
   return !Number.isFinite(value) || (/^-?\d+$/.test(written) && String(value) !== written);
 }

@@ -12,7 +12,7 @@ import { ENDPOINTS, LISTENER_VERSIONS, type ListenerRow, READ_LISTENER } from '.
 
 /** A listener with the options of its datasource in clear. Shared by all who read it, so it must not be changed. */
 export interface ReadListener extends Omit<ListenerRow, 'datasourceOptions'> {
-  /** As the type of the datasource parses them. */
+  /** The options as parsed by the schema of the datasource type. */
   readonly options: unknown;
 }
 
@@ -44,8 +44,8 @@ interface Cached<T> {
 const MAX = { tenants: 1_000, listeners: 5_000, bytes: 64_000_000 };
 
 /**
- * Reads listeners for requests and for workers. All lookups of a moment share one statement, which reads the version of the tenant's
- * listeners; what is cached of an older version is read again. So a change counts from the next lookup on.
+ * Reads listeners for requests and for workers. Concurrent lookups share one statement, which reads the version of each tenant's listeners;
+ * cached listeners of an older version are read again. So a change takes effect with the next lookup.
  */
 export function createListenerReader({ pool, secrets }: { pool: Pool; secrets: KeyRing }): ListenerReader {
   const endpoints = new LRUCache<string, Cached<Promise<Endpoints<string>>>>(maxEntries(MAX.tenants));
@@ -59,7 +59,7 @@ export function createListenerReader({ pool, secrets }: { pool: Pool; secrets: K
     { version, read }: { version: number; read: () => Promise<T> },
   ): Promise<T> {
     const known = cache.get(key);
-    // Another lookup has seen a newer version meanwhile, whose value is as good.
+    // A newer version is as good: another lookup has read it meanwhile.
     if (known && known.version >= version) return known.value;
     const value = read();
     cache.set(key, { version, value });
@@ -95,15 +95,15 @@ export function createListenerReader({ pool, secrets }: { pool: Pool; secrets: K
   };
 }
 
-/** Deliveries of one moment are mostly for few tenants, each of which is asked for once. */
+/** Concurrent deliveries are mostly for few tenants, so lookups of one tenant share a row of the statement. */
 async function readVersions(pool: Pool, lookups: readonly Lookup[]): Promise<(TenantVersion | undefined)[]> {
   const keys = lookups.map(({ tenantID, listenerID }) => tenantID ?? `listener ${listenerID}`);
   const unique = new Map(lookups.map((lookup, index) => [keys[index] ?? '', lookup]));
-  const each = [...unique.values()];
+  const distinct = [...unique.values()];
   const { rows } = await pool.query<TenantVersion & { n: number }>({
     name: 'listener_versions',
     text: LISTENER_VERSIONS,
-    values: [each.map(({ tenantID }) => tenantID), each.map(({ listenerID }) => listenerID)],
+    values: [distinct.map(({ tenantID }) => tenantID), distinct.map(({ listenerID }) => listenerID)],
   });
   const byNumber = new Map(rows.map(({ n, ...version }) => [n, version]));
   const byKey = new Map([...unique.keys()].map((key, index) => [key, byNumber.get(index + 1)]));

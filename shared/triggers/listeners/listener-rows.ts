@@ -13,11 +13,11 @@ export interface ListenerRow {
   datasourceID: string;
   datasourceType: string;
   datasourceOptions: JsonObject;
-  /** Those that are enabled. */
+  /** The enabled actions. */
   actions: { id: string; actionType: string; actionConfig: JsonObject }[];
 }
 
-/** The tenants of lookups, which name a tenant or a listener, and the versions of their listeners. */
+/** Finds the tenant of each lookup, which names a tenant or a listener, and the version of that tenant's listeners. */
 export const LISTENER_VERSIONS = `
 select q.n::int as n, t.id as "tenantID", t.listeners_version as version
 from unnest($1::uuid[], $2::uuid[]) with ordinality as q(tenant_id, listener_id, n)

@@ -1,4 +1,4 @@
-/** Names in a text with commas. */
+/** Names in a comma-separated text. */
 export function namesIn(text: string): string[] {
   return text
     .split(',')

@@ -13,7 +13,7 @@ export interface OrderingKey {
 
 /**
  * Releases the first event of a key if it is deferred. To be called after a commit that has added an event of the key or has finished
- * one. Never rejects: if the process dies before it or the database is away, the worker that leads releases it.
+ * one. Never rejects: if the process dies before the call or the database is away, the leading worker releases the event later.
  */
 export type ReleaseNext = (key: OrderingKey) => Promise<void>;
 
@@ -55,7 +55,7 @@ interface Job {
   isFirst: boolean;
 }
 
-/** Enqueues the jobs of events that are dispatched, those of tenants that have few before the others. */
+/** Enqueues the jobs of events that are dispatched. Jobs of tenants that have few of them get a higher priority. */
 export async function enqueueEvents(
   producer: Producer,
   jobs: readonly Job[],
@@ -68,8 +68,8 @@ export async function enqueueEvents(
 }
 
 /**
- * Repeats a statement that gives out events if another one, which it did not see, has just given out an event of the same key. The
- * second time it sees it.
+ * Repeats a dispatching statement if a concurrent one, which it could not see, has just dispatched an event of the same ordering key: a
+ * unique index lets only one event of a key have a job. The second time the statement sees that job.
  */
 export async function onceMore<T>(run: () => Promise<T>): Promise<T> {
   try {
