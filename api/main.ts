@@ -6,7 +6,7 @@ import { startApi } from './app/listen.ts';
 const config = readConfig();
 const logger = createLogger(config.log, { process: 'api' });
 const stop = stopSignal(config.shutdownMs, logger);
-// Stopped before it is ready, it has nothing to finish.
+// A process that is stopped before it is ready has nothing to finish.
 const api = (await Promise.race([startApi({ config, logger }), stop])) ?? process.exit(0);
 logger.info({ host: config.http.host, port: api.port }, 'api is ready');
 await stop;

@@ -30,7 +30,7 @@ export const MCP_PATH = '/tenants/:tenantID/mcp';
 
 export interface MCPApp {
   listener: RequestListener;
-  /** Describes the tools now, which takes half a second of processor time, and not with the first request. */
+  /** Describes the tools in advance, which takes half a second of processor time, instead of during the first request. */
   describe(): Promise<void>;
   /** Ends the calls under way. */
   close(): Promise<void>;
@@ -39,7 +39,7 @@ export interface MCPApp {
 /** Everything that the MCP service answers over HTTP. Requests do not depend on earlier ones, so every process can answer each of them. */
 export function createMCPApp(context: ApiContext): MCPApp {
   const { http, mcp } = context.config;
-  // The request that a call comes in has been counted.
+  // Calls of tools are not counted again: the MCP request that contains the call has been counted.
   let described: Promise<ToolRegistry> | undefined;
   function registry(): Promise<ToolRegistry> {
     described ??= createToolRegistry(
@@ -78,7 +78,7 @@ export function createMCPApp(context: ApiContext): MCPApp {
       throw withChallenge(toAppError(error), { request, response, publicURL: mcp.publicURL });
     });
     const body = request.method === 'POST' ? await readMessage(request, response, session) : undefined;
-    // One of a thousand calls would count as one request.
+    // A batch of a thousand calls would count as one request.
     if (Array.isArray(body)) throw new AppError('INVALID_REQUEST', 'Batches of messages are not supported: send one');
     refuseManyParts(body);
     nameClient(body, response);
@@ -91,7 +91,10 @@ export function createMCPApp(context: ApiContext): MCPApp {
   app.use(unknownPath);
   app.use(sendErrors({ logger: context.logger, refusals: context.requests.refusals }));
 
-  /** In turns and within the bytes of the process, as bodies of the API: the call that it holds is read once more. */
+  /**
+   * Reads a message like a body of the API: in turns with other work, and with memory reserved, since the call in it is
+   * parsed once more.
+   */
   async function readMessage(request: Request, response: Response, { caller, identity }: Session): Promise<unknown> {
     const flow = { tenantID: caller.tenantID, creatorID: identity.userID };
     await holdBytes({ services: context, request, response }, flow, http.maxBodyBytes);
@@ -107,7 +110,10 @@ export function createMCPApp(context: ApiContext): MCPApp {
   return { listener: app, describe: async () => void (await registry()), close };
 }
 
-/** Who is it, how often did they ask, are they a member: with every request, since keys are revoked and members leave. */
+/**
+ * Identifies the caller, counts the request and requires membership, for every request: keys are revoked, and members
+ * leave.
+ */
 async function openSession(
   { access: { authenticator }, requests: { count: requestCount } }: ApiContext,
   request: Request,

@@ -24,16 +24,19 @@ const MAX_PAUSE_MS = 1_000;
 /** Bytes of an input as people see it. */
 const MAX_SHOWN = 64_000;
 
-type Means = Pick<ApiContext, 'pool' | 'access'>;
+type ApprovalServices = Pick<ApiContext, 'pool' | 'access'>;
 
-/** Whether a call of the tool waits for a person where this is set. */
+/** Whether a person must approve a call of the tool under this policy. */
 export function waits(tool: Tool, policy: ToolApprovalPolicy): boolean {
   if (policy === 'none') return false;
   return policy === 'changes' ? needsConfirmation(tool) : tool.annotations.destructiveHint;
 }
 
-/** Reads the setting of the tenant only for tools that change something. */
-export async function mustWait({ pool }: Means, tool: Tool, tenantID: string): Promise<boolean> {
+/**
+ * Whether a person must approve a call of the tool in this tenant. The policy is read only for tools that change
+ * something.
+ */
+export async function mustWait({ pool }: ApprovalServices, tool: Tool, tenantID: string): Promise<boolean> {
   return needsConfirmation(tool) && waits(tool, await readApprovalPolicy(pool, tenantID));
 }
 
@@ -45,32 +48,36 @@ interface Asked {
 }
 
 /**
- * Records the call in place of doing it. A client that shows progress waits for the decision; others get the handle at once. A call that
- * its client cancels before it is decided can no longer be approved.
+ * Records a call instead of making it. A client that shows progress is answered after the decision, others get the id of the call at
+ * once. A call that its client cancels before it is decided can no longer be approved.
  */
-export async function askForApproval(means: Means, session: Session, asked: Asked): Promise<CallToolResult> {
+export async function askForApproval(
+  services: ApprovalServices,
+  session: Session,
+  asked: Asked,
+): Promise<CallToolResult> {
   const { caller, identity } = session;
   const { tool, args, mcpReq, isCancelled } = asked;
-  const id = await recordCall(means.pool, {
+  const id = await recordCall(services.pool, {
     tenantID: caller.tenantID,
     caller: callerOf(identity),
     tool: tool.name,
     input: args,
     shownInput: readable(args, { ...('route' in tool && hidingOf(tool.route)), maxLength: MAX_SHOWN }),
-    approvers: await approversOf(means, caller.tenantID),
+    approvers: await approversOf(services, caller.tenantID),
   });
   const token = mcpReq._meta?.progressToken;
-  if (token === undefined) return follow(means, session, { id, seconds: 0, signal: mcpReq.signal });
+  if (token === undefined) return follow(services, session, { id, seconds: 0, signal: mcpReq.signal });
   const message = `The call ${id} of ${tool.name} waits for the approval of a person`;
   await mcpReq.notify({ method: 'notifications/progress', params: { progressToken: token, progress: 0, message } });
-  const result = await follow(means, session, { id, seconds: SECONDS, signal: mcpReq.signal });
-  if (isCancelled()) await withdrawCall(means.pool, { tenantID: caller.tenantID, id });
+  const result = await follow(services, session, { id, seconds: SECONDS, signal: mcpReq.signal });
+  if (isCancelled()) await withdrawCall(services.pool, { tenantID: caller.tenantID, id });
   return result;
 }
 
-/** The tool with which a client asks again for a call that waited. */
+/** The tool with which a client asks for the result of a call that waits. */
 export function awaitApproval(
-  means: Means,
+  services: ApprovalServices,
   session: Session,
   { toolCallID, seconds = 25, signal }: ToolArguments & { signal: AbortSignal },
 ): Promise<CallToolResult> {
@@ -78,7 +85,7 @@ export function awaitApproval(
     throw invalidParams('toolCallID: expected the id of a call that waits');
   if (typeof seconds !== 'number' || !(seconds >= 0 && seconds <= SECONDS))
     throw invalidParams(`seconds: expected a number from 0 to ${SECONDS}`);
-  return follow(means, session, { id: toolCallID, seconds, signal });
+  return follow(services, session, { id: toolCallID, seconds, signal });
 }
 
 interface Following {
@@ -88,17 +95,17 @@ interface Following {
 }
 
 async function follow(
-  { pool }: Means,
+  { pool }: ApprovalServices,
   { caller, identity }: Session,
   { id, seconds, signal }: Following,
 ): Promise<CallToolResult> {
-  const until = performance.now() + seconds * 1_000;
+  const deadline = performance.now() + seconds * 1_000;
   const which = { tenantID: caller.tenantID, callerID: callerOf(identity).id, id };
   for (let pause = PAUSE_MS; ; pause = Math.min(pause * 1.5, MAX_PAUSE_MS)) {
     const call = await readWaitingCall(pool, which);
     if (!call) return failed({ code: 'NOT_FOUND', message: 'There is no such call of yours' });
     const isOpen = call.status === 'asked' || call.status === 'ready';
-    if (!isOpen || performance.now() >= until || signal.aborted) return resultOf(call);
+    if (!isOpen || performance.now() >= deadline || signal.aborted) return resultOf(call);
     await sleep(pause, undefined, { signal }).catch(() => undefined);
   }
 }
@@ -136,7 +143,7 @@ function failed(shown: { tool?: string; code?: string; message: string }): CallT
   return { content: [{ type: 'text', text: JSON.stringify({ error: true, ...shown }) }], isError: true };
 }
 
-/** Listed where calls wait. */
+/** Listed in tenants where calls wait for an approval. */
 export const awaitTool: ListedTool = {
   name: AWAIT,
   title: 'Ask for a call that waited for an approval',

@@ -1,6 +1,6 @@
 import type { ApiContext } from '../context/context.ts';
 
-/** Members who are looked at, of whom those with the permission are told. */
+/** Members who are checked at most, and those with the permission who are notified at most. */
 const MAX_MEMBERS = 200;
 const MAX_TOLD = 50;
 

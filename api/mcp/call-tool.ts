@@ -14,7 +14,7 @@ import { startRun, startsRun } from './start-run.ts';
 export interface Means {
   context: ApiContext;
   registry: ToolRegistry;
-  /** Whether the service ends, and its calls with it. */
+  /** Whether the service is shutting down, which ends its calls. */
   isClosing(): boolean;
 }
 
@@ -36,16 +36,16 @@ export async function callTool(means: Means, session: Session, asked: Asked): Pr
   if (name === AWAIT) return awaitApproval(context, session, { ...args, signal: mcpReq.signal });
   const tool = registry.tools.get(name);
   if (!tool) throw invalidParams(`There is no tool ${JSON.stringify(name.slice(0, 100))}`);
-  // A call that would be refused is refused now.
+  // A call that the caller may not make is refused below instead of being recorded for approval.
   if ((await mustWait(context, tool, tenantID)) && (await registry.allowed(tenantID, session.identity)).includes(tool))
-    return refusable(name, () => askForApproval(context, session, { tool, args, mcpReq, isCancelled }));
+    return withErrorResult(name, () => askForApproval(context, session, { tool, args, mcpReq, isCancelled }));
 
   if (startsRun.has(name))
     return resultOf(name, await startRun(registry, session.caller, { name, args, mcpReq, isCancelled }));
   return resultOf(name, await registry.call(session.caller, name, args, { signal: mcpReq.signal }));
 }
 
-async function refusable(tool: string, ask: () => Promise<CallToolResult>): Promise<CallToolResult> {
+async function withErrorResult(tool: string, ask: () => Promise<CallToolResult>): Promise<CallToolResult> {
   try {
     return await ask();
   } catch (error) {

@@ -14,7 +14,10 @@ const Cancellation = z.object({
 const Call = z.object({ method: z.literal('tools/call'), id: RequestID });
 
 export interface Cancellations extends Disposable {
-  /** Reads a message. That of a call answers with a signal for it; that of a cancellation is told to every process of the service. */
+  /**
+   * Reads a message. For a call it returns the signal of its cancellation; a cancellation is published to every process
+   * of the service.
+   */
   heed(sender: Sender, body: unknown, response: Response): AbortSignal | undefined;
 }
 
@@ -59,14 +62,20 @@ export function createCancellations(messages: Messages): Cancellations {
   };
 }
 
-/** The key has one length, however long the id of the client is: Postgres carries 8,000 bytes. */
+/**
+ * A digest, so that the key is short however long the client's id is: a notification of Postgres has at most 8,000
+ * bytes.
+ */
 function keyOf({ tenantID, callerID, sessionID }: Sender, requestID: string | number): string {
   return createHash('sha256')
     .update(JSON.stringify([tenantID, callerID, sessionID, requestID]))
     .digest('base64url');
 }
 
-/** Names the client in its answer to `initialize`; it sends the name with every later message. Nothing is stored under it. */
+/**
+ * Gives a client an id in the response to `initialize`, which it sends with every later message. Nothing is stored under
+ * the id.
+ */
 export function nameClient(body: unknown, response: Response): void {
   if (z.object({ method: z.literal('initialize') }).safeParse(body).success)
     response.setHeader(SESSION, crypto.randomUUID());

@@ -25,12 +25,12 @@ export async function complete(
   if (!known.includes(name)) throw invalidParams(`argument.name: expected ${known.join(' or ') || 'none'}`);
   if (name === 'kind') return answer(schemaKinds.filter((kind) => kind.startsWith(value)));
   const list = lists[name];
-  // A goal is not completed.
+  // The argument `goal` is free text.
   if (!list) return answer([]);
   const isID = /^[0-9a-f][0-9a-f-]*$/.test(value);
   const search = value !== '' && list.isSearched && !isID ? { search: value.slice(0, 255) } : {};
   const { status, body } = await registry.call(caller, list.tool, { limit: MAX_VALUES, ...search });
-  // A caller who may not list them gets none.
+  // A caller who may not list the assets gets no values.
   const rows = status === 200 ? (body[list.field] as Record<string, unknown>[]) : [];
   const ids = rows.map((row) => String(row[list.id]));
   const found = isID || !list.isSearched ? ids.filter((id) => id.startsWith(value)) : ids;

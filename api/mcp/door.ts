@@ -33,7 +33,7 @@ export function withChallenge(
   return error;
 }
 
-/** Without a setting, the address that the client used; it is told to that client only. */
+/** The public address of the service. If none is set, the one that the client used, which only this client gets to see. */
 function addressOf(request: Request, publicURL: string | undefined): string {
   return publicURL ?? `${request.protocol}://${request.host}`;
 }

@@ -8,7 +8,10 @@ export const SEARCH = 'search_tools';
 
 export const CALL = 'call_tool';
 
-/** In place of every tool: a search over them, by group or word, and a call for clients that call listed tools only. */
+/**
+ * The two tools that replace the list of all tools: a search by group or word, and a call for clients that call listed
+ * tools only.
+ */
 export function groupTools({ groups }: ToolRegistry, allowed: readonly Tool[]): ListedTool[] {
   const counted = groups.flatMap(({ name, description }) => {
     const tools = allowed.filter(({ group }) => group === name).length;

@@ -17,15 +17,15 @@ export interface MCPOptions {
 }
 
 /** Starts the MCP service. As the API does, it listens at once and is not ready until Postgres can be reached. */
-export async function startMCP({ config, logger, context: given }: MCPOptions): Promise<MCP> {
+export async function startMCP({ config, logger, context: apiContext }: MCPOptions): Promise<MCP> {
   await using resources = new AsyncDisposableStack();
   const early = await listenEarly(resources, config.mcp, { config, logger });
-  const opened = given ? undefined : await early.openContext();
-  const context = given ?? opened;
+  const opened = apiContext ? undefined : await early.openContext();
+  const context = apiContext ?? opened;
   if (!context) throw new Error('There is no context');
   const app = createMCPApp(context);
-  // The process of the API is asked for the tools of few, and starts without describing them.
-  if (!given) await app.describe();
+  // An API process serves few MCP clients, so it starts without describing the tools.
+  if (!apiContext) await app.describe();
   resources.defer(() => app.close());
   early.serveWith(app.listener);
   resources.defer(() => opened?.drain());

@@ -2,12 +2,12 @@ import { AppError } from '#shared/core/errors.ts';
 import { hasMoreParts, isJsonObject } from '#shared/core/json.ts';
 import { refuseManyNames } from '../tools/argument-names.ts';
 
-/** Parts of a message without the arguments of a call. */
+/** Parts of a message, not counting the arguments of a call. */
 const MAX_PARTS = 1_000;
 
 /**
- * Refuses messages that the library of the protocol would work on for seconds: it goes through all of a message but the values of
- * arguments, several times and at once.
+ * Refuses messages that the library of the protocol would work on for seconds: several times and without a pause, it walks through
+ * all of a message except the values of arguments.
  */
 export function refuseManyParts(message: unknown): void {
   if (!isJsonObject(message)) return;

@@ -74,12 +74,12 @@ export async function listResources(
   { caller }: Session,
   cursor: string | undefined,
 ): Promise<ListResourcesResult> {
-  const [place = '', after] = cursor === undefined ? ['workflows'] : cursor.split(' ', 2);
-  const at = assets.findIndex(({ kind }) => kind === place);
+  const [listKind = '', after] = cursor === undefined ? ['workflows'] : cursor.split(' ', 2);
+  const at = assets.findIndex(({ kind }) => kind === listKind);
   const asset = assets[at];
   if (!asset) throw invalidParams('cursor: expected the nextCursor of an earlier page');
   const { status, body } = await registry.call(caller, asset.list, { limit: 50, ...(after && { cursor: after }) });
-  // A caller who may not list them sees none.
+  // A caller who may not list the assets sees none.
   if (status !== 200 && status !== 403) throw failed(body);
   const rows = status === 200 ? (body[asset.field] as Record<string, unknown>[]) : [];
   const own = rows.map((row) => ({

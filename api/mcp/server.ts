@@ -9,7 +9,10 @@ import type { Session } from './session.ts';
 const instructions =
   'Gantry is a backend for admin applications: datasources, queries, workflows, listeners, cron jobs, widgets and pages of one tenant. Begin with get_tenant_resource_summary. Before you create something, read its schema (get_…_schema). A run goes on after execute_workflow has answered: get_workflow_instance follows it.';
 
-/** A server for one request, by the rights of its caller. `modern`: the connection is the call, so that a client cancels it by closing. */
+/**
+ * A server for one request, with the permissions of its caller. In the era `modern` a client cancels a call by closing
+ * its connection.
+ */
 export function createMCPServer(means: Means, session: Session, era: McpRequestContext['era']): Server {
   const { registry } = means;
   const server = new Server(

@@ -7,7 +7,7 @@ import type { ToolArguments, ToolCaller, ToolResult } from '../tools/tool.ts';
 
 /** Less than the minute for which clients wait for an answer. */
 const SECONDS = 50;
-/** A run may have thousands of events a second, and a client shows the last one. */
+/** Time between two reports: a run may have thousands of events a second, and a client shows only the last one. */
 const BETWEEN_MS = 100;
 
 /** Tools whose answer has the `instanceID` of a run. */
@@ -25,7 +25,7 @@ interface Started {
 
 /**
  * Starts a run, and stops it if its client cancels the call and may stop it. A client that shows progress, or asks to wait, is answered
- * when the run has ended or the time is over; others get the handle at once.
+ * when the run has ended or the time is over; others get the id of the run at once.
  */
 export async function startRun(
   registry: ToolRegistry,
@@ -33,7 +33,7 @@ export async function startRun(
   { name, args, mcpReq, isCancelled }: Started,
 ): Promise<ToolResult> {
   const { seconds, others } = waitIn(name, args);
-  // Without the signal: the id of a run that is accepted while its client cancels would be lost.
+  // Called without the signal: the id of a run that is accepted while its client cancels would be lost.
   const answer = await registry.call(caller, name, others);
   const { instanceID } = answer.body;
   if (answer.status >= 400 || typeof instanceID !== 'string') return answer;
@@ -42,7 +42,10 @@ export async function startRun(
   return outcome ? { ...answer, body: { ...answer.body, ...outcome } } : answer;
 }
 
-/** The waiting is done here, where it can be cancelled. What the route would refuse is left to it. */
+/**
+ * Takes `wait` out of the arguments: this service waits itself, where it can be cancelled. A `wait` that the route
+ * refuses stays.
+ */
 function waitIn(name: string, args: ToolArguments): { seconds: number; others: ToolArguments } {
   const { wait, ...others } = args;
   const seconds = Number(wait ?? 0);
@@ -52,14 +55,14 @@ function waitIn(name: string, args: ToolArguments): { seconds: number; others: T
 
 interface Followed {
   instanceID: string;
-  /** For which the client has asked to wait. */
+  /** Seconds that the client has asked to wait. */
   seconds: number;
   mcpReq: Request;
 }
 
 /**
- * Follows the events of a run until it has ended, the client has gone, or the time is over. They are those of the stream of REST, whose
- * permissions are checked while it is open. Answers with the outcome if the run has ended.
+ * Follows the events of a run until it has ended, the client has disconnected, or the time is over. They come from the stream of the REST
+ * API, which checks permissions while it is open. Answers with the outcome if the run has ended.
  */
 async function follow(
   registry: ToolRegistry,
@@ -75,7 +78,7 @@ async function follow(
   await report(0, `Run ${instanceID} has started`);
   const path = `/api/v1/tenants/${caller.tenantID}/workflows/instances/${instanceID}/stream?lastSeq=0&seconds=${seconds || SECONDS}`;
   const { status, stream } = await registry.inProcess.stream(caller, { method: 'get', url: path, signal });
-  // Too many streams, for one: the handle is the answer then.
+  // The stream was refused, for instance because there are too many: the client then gets the id of the run only.
   if (status !== 200) return void stream.destroy();
   const end = await readToEnd(stream, report);
   return end && outcomeOf(registry, caller, { instanceID, end });
@@ -90,7 +93,7 @@ interface Message {
   error?: unknown;
 }
 
-/** The message that tells of the end, if it comes. */
+/** Reads the stream to its end; returns the message about the end of the run, if it came. */
 async function readToEnd(
   stream: Readable,
   report: (progress: number, message: string) => Promise<void>,
@@ -122,12 +125,12 @@ async function outcomeOf(
   return { status, ...('output' in body && { output: body.output }), error };
 }
 
-/** Ends with the stream, also if the client goes away. */
+/** Reads events until the stream ends or the client disconnects. */
 async function readEvents(stream: Readable, onEvent: (message: EventSourceMessage) => void): Promise<void> {
   const parser = createParser({ onEvent });
   try {
     for await (const chunk of stream.setEncoding('utf8')) parser.feed(chunk as string);
   } catch {
-    // The client has gone, or the stream broke: the handle is the answer then.
+    // The client has disconnected, or the stream broke: the client then gets the id of the run only.
   }
 }

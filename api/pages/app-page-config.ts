@@ -6,7 +6,7 @@ const ID = z.uuid().toLowerCase();
 
 const DataSource = z
   .object({
-    // As a part of a path, a client would take either for a folder.
+    // An alias becomes a part of a path, in which clients resolve `.` and `..` as folders.
     alias: z
       .string()
       .min(1)

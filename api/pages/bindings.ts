@@ -10,7 +10,7 @@ export interface Binding {
   /** The id of the query, workflow or listener. */
   id: string;
   inputValues: JsonObject;
-  /** Its place among the data sources. */
+  /** The position among the data sources of the page. */
   index: number;
 }
 

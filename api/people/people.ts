@@ -48,7 +48,10 @@ export async function findByAddress(query: Query, address: string): Promise<stri
   return rows[0]?.id ?? null;
 }
 
-/** Another request may have been first, or have brought another address. */
+/**
+ * Whether the user still has this address, not yet verified: another request may have been first, or have changed the
+ * address.
+ */
 async function isUnverified(query: Query, userID: string, email: string): Promise<boolean> {
   const { rowCount } = await query(
     'select from app_user where id = $1 and email = $2 and email_verified_at is null and not is_disabled for no key update',

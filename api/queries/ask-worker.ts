@@ -27,7 +27,7 @@ interface RunOptions {
   idempotencyKey?: string | null;
 }
 
-/** Beyond the query's own time limit: for the way to the worker and back. */
+/** Time beyond the query's own limit, for the way to the worker and back. */
 const WAY_MS = 5_000;
 
 /** Runs a query, whose permissions have been checked. */

@@ -5,7 +5,7 @@ import { type Member, type RoomContext, type Sockets, tellMembers, tenantsWithRo
 
 interface Row {
   tenantID: string;
-  /** Newer processes may write others. */
+  /** The kind of the asset; newer processes may write kinds that are not known here. */
   entity: string;
   id: string;
   action: 'created' | 'updated' | 'deleted';
@@ -26,7 +26,7 @@ export function startAssetChanges(sockets: Sockets, context: RoomContext): Dispo
       wanted: () => tenantsWithRoom(sockets()),
       async deliver(rows) {
         for (const [tenantID, changes] of Map.groupBy(coalesce(rows), (change) => change.tenantID)) {
-          const hear = (member: Member) => findHeard(context, member, changes);
+          const hear = (member: Member) => findVisible(context, member, changes);
           await tellMembers(sockets, context, { tenantID, event: 'asset_changed', hear });
         }
       },
@@ -35,10 +35,13 @@ export function startAssetChanges(sockets: Sockets, context: RoomContext): Dispo
   );
 }
 
-/** Changed assets of one kind of a tenant that are told one by one; for more, clients read the list again. */
+/** Changed assets of one kind of a tenant that are sent one by one; for more, clients are told to read the list again. */
 const MAX_NAMED = 50;
 
-/** One change for each asset: the last, and of an asset that was created just now, that. */
+/**
+ * Merges rows to one change for each asset: the last, or `created` if the asset is new. Too many of one kind become one
+ * without an id.
+ */
 export function coalesce(rows: readonly Row[]): AssetChange[] {
   const known = rows.filter((row): row is Row & { entity: ChangedAsset } => Object.hasOwn(changedAssets, row.entity));
   const kinds = Map.groupBy(known, ({ tenantID, entity }) => `${tenantID} ${entity}`);
@@ -56,24 +59,27 @@ function mergeChanges(changes: readonly (Row & { entity: ChangedAsset })[]): Ass
   const last = changes.at(-1);
   if (!last) return [];
   const isNew = changes[0]?.action === 'created';
-  // It has come and gone between two looks.
+  // The asset was created and deleted between two polls, so no client knows it.
   if (isNew && last.action === 'deleted') return [];
   const action = isNew ? 'created' : last.action;
   return [{ ...last, action, at: new Date(last.at).toISOString() }];
 }
 
-/** Changes that a user may list and read. A deleted asset has no rules of its own any more: only those on all of its kind count. */
-async function findHeard(
+/**
+ * The changes that a user may see: of assets that they may list and read. For a deleted asset, only rules on all of its
+ * kind are left.
+ */
+async function findVisible(
   { access: { policy } }: RoomContext,
   member: Member,
   changes: readonly AssetChange[],
 ): Promise<AssetChange[]> {
-  const heard: AssetChange[] = [];
-  for (const change of changes) if (await mayHear(policy, member, change)) heard.push(change);
-  return heard;
+  const visible: AssetChange[] = [];
+  for (const change of changes) if (await maySee(policy, member, change)) visible.push(change);
+  return visible;
 }
 
-async function mayHear(policy: Policy, policyCaller: PolicyCaller, { entity, id }: AssetChange): Promise<boolean> {
+async function maySee(policy: Policy, policyCaller: PolicyCaller, { entity, id }: AssetChange): Promise<boolean> {
   const type = changedAssets[entity];
   if (!seesSomething(await policy.visibilityFilters({ ...policyCaller, type, action: 'list' }))) return false;
   if (id === null) return true;

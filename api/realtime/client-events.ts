@@ -72,7 +72,8 @@ async function joinRun(
   return {
     answer: { instanceID, status, seq },
     begin() {
-      // No event would ever come after the end of the run.
+      // At most the last event of the run: a client that names a later one would miss all before it, and with them the
+      // end of the run.
       const after = Math.min(lastSeq, seq);
       const begin = () => follow(socket, context.watch, { instanceID, lastSeq: after });
       enter(socket, context, { room: rooms.run(instanceID), grant, version, begin });
@@ -93,7 +94,7 @@ async function joinRoom(socket: ClientSocket, context: EventContext, room: strin
   return {
     answer: { room: name },
     begin() {
-      // Messages to a tenant's room go to the sockets that have this entry.
+      // There is nothing to subscribe to: messages to the room of a tenant go to all sockets with this entry.
       enter(socket, context, { room: name, grant, version, begin: () => () => undefined });
     },
   };
@@ -110,13 +111,13 @@ async function joinTest(socket: ClientSocket, context: EventContext, room: strin
   const checked = await findListenerGrant(context, socket.data.userID, listenerID);
   const name = rooms.listenerTest(listenerID);
   requireFreeRoom(socket, name);
-  // Before the answer: an event that comes after it is sent.
+  // Announced before the answer, so that every event after the answer is sent.
   await context.tests.announce(listenerID);
   const begin = () => context.tests.begin(listenerID);
   return { answer: { room: name }, begin: () => enter(socket, context, { room: name, ...checked, begin }) };
 }
 
-/** Enters the page for each tenant whose listeners send to it and in which the user may read it. */
+/** Enters a room of the page for each tenant whose listeners send to it and in which the user may read it. */
 async function joinPage(socket: ClientSocket, context: EventContext, room: string) {
   const appPageID = ID.safeParse(room.slice(PAGE.length)).data;
   if (!appPageID) throw joinDenied();
@@ -159,7 +160,10 @@ function leaveAll(socket: ClientSocket, { requests: { audit } }: EventContext): 
   for (const room of [...socket.data.rooms.keys()]) leave(socket, room);
 }
 
-/** Each event is read from Postgres or answered, so a socket may send some rooms' worth of them a minute. */
+/**
+ * Limits of a socket: each event is answered, and most are read from Postgres, so a minute's number is enough to join
+ * some rooms.
+ */
 const EVENTS = { maxPerMinute: 2_000, minuteMs: 60_000, maxIgnored: 10_000 };
 
 /** Counts for the socket here and for its user over all processes. A socket that keeps on sending is disconnected. */
@@ -181,7 +185,7 @@ function answer(socket: ClientSocket, context: EventContext, { event, work }: Na
     logger,
     requests: { refusals, audit },
   } = context;
-  /** Answers with what has gone wrong, if something has. */
+  /** Returns the error if the work has failed. */
   return async (payload: unknown, acknowledge: unknown): Promise<AppError | undefined> => {
     if (isStuck(socket)) {
       socket.disconnect(true);

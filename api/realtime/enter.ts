@@ -47,7 +47,7 @@ export function requireFreeRoom(socket: ClientSocket, room: string): void {
     throw new AppError('QUOTA_EXCEEDED', `A socket may be in ${maxRooms} rooms`, { reason: 'socket rooms' });
 }
 
-/** With the last widget of a run, the room of the run is left as well, if it was entered with a widget. */
+/** Leaves a room. After the last widget of a run, the room of the run is left as well, if it was entered for a widget. */
 export function leave(socket: ClientSocket, room: string): void {
   const { rooms: joined } = socket.data;
   const left = joined.get(room);

@@ -8,7 +8,7 @@ import { ID } from '../http/fields/id.ts';
 import { presentFleet, presentTenantState } from '../resources/fleet/present.ts';
 import { hasCapacity } from './socket.ts';
 
-/** The namespace of operators, whose sign-in is another than that of users. */
+/** The namespace of operators, who sign in differently than users. */
 export const OPERATORS = '/operator';
 const EVERY_MS = 2_000;
 /** Rooms of a socket: each room of a tenant is a reading of its own. */
@@ -31,8 +31,8 @@ interface Dependencies {
 }
 
 /**
- * Rooms for people on call: `fleet` is told what `GET /api/v1/operator/fleet` answers, and `fleet:<tenantID>` what the address of the
- * tenant answers, when they are joined and with each reading. Rows change without a word to this process, so they are read again and
+ * Rooms for people on call: `fleet` is sent what `GET /api/v1/operator/fleet` answers, and `fleet:<tenantID>` what the address of the
+ * tenant answers, when a socket joins and with each reading. No process announces changes of these rows, so they are read again and
  * again, once for all sockets, and only while a socket is in a room.
  */
 export function serveFleetRooms(namespace: OperatorSockets, { fleet, identify, logger }: Dependencies): Disposable {
@@ -64,7 +64,7 @@ export function serveFleetRooms(namespace: OperatorSockets, { fleet, identify, l
     return { room: name };
   }
 
-  /** Reads what a room is told; undefined for a tenant that is not there. */
+  /** Reads the state that a room is sent; undefined for an unknown tenant. */
   async function read(room: string): Promise<((socket: OperatorSocket) => void) | undefined> {
     if (room === FLEET) {
       const state = presentFleet(await fleet.read());
@@ -113,7 +113,7 @@ export function serveFleetSockets(
   return {
     async [Symbol.asyncDispose]() {
       rooms[Symbol.dispose]();
-      // The HTTP server has another owner.
+      // The owner of the HTTP server closes it.
       io.disconnectSockets(true);
       io.of(OPERATORS).disconnectSockets(true);
       io.engine.close();
@@ -134,7 +134,7 @@ async function leaveIfRefused(socket: OperatorSocket, identify: IdentifyOperator
     () => undefined,
     (error: unknown) => toAppError(error),
   );
-  // A check that itself has failed ends no session.
+  // A check that fails itself ends no session.
   if (refusal && refusal.status < 500) socket.disconnect(true);
 }
 

@@ -1,23 +1,26 @@
 import type { Logger } from '#shared/core/logger.ts';
 import type { Pool } from '#shared/db/pool.ts';
 
-/** A row at the head of a list of a tenant. */
+/** A row at the head of a tenant's list, which is its newest part. */
 interface Head {
   id: string;
   tenantID: string;
   state: string;
-  /** Its state can change. */
+  /** Whether its state can still change. */
   isOpen: boolean;
-  /** Since it was written last. */
+  /** Milliseconds since the last write of the row. */
   ageMs: number;
 }
 
 export interface Heads {
-  /** For the log, and of the prepared statement. */
+  /** Used in the log, and as the name of the prepared statement. */
   name: string;
-  /** SQL that answers with heads: the newest of the tenants `$1`, and the rows `$2` of these. It reads a bounded number for each. */
+  /**
+   * SQL that selects the newest rows of the tenants `$1`, and the rows of these tenants with the ids `$2`: a bounded
+   * number for each.
+   */
   text: string;
-  /** Tenants of which something may be told here; while there are none, nothing is read. */
+  /** Tenants whose changes may be sent to sockets of this process; while there are none, nothing is read. */
   wanted(): Iterable<string>;
   /** The ids of rows of the tenant that have changed or are new. */
   deliver(tenantID: string, ids: readonly string[]): Promise<void>;
@@ -29,7 +32,7 @@ interface Needs {
 }
 
 const EVERY_MS = 1_000;
-/** More tenants are looked at in turns. */
+/** Tenants of one poll; if there are more, they take turns. */
 const TENANTS_AT_ONCE = 25;
 /** Open rows of a tenant that have left the head and are still followed. */
 const MAX_FOLLOWED = 300;
@@ -49,7 +52,7 @@ export function followHeads({ name, text, wanted, deliver }: Heads, { pool, logg
   const tenants = new Map<string, Tenant>();
   let isBusy = false;
 
-  /** In turns, and with what is known of them. */
+  /** Chooses the tenants of this poll, in turns, each with its states in the poll before. */
   function choose(now: number): [string, Tenant][] {
     const present = new Set(wanted());
     for (const tenantID of tenants.keys()) if (!present.has(tenantID)) tenants.delete(tenantID);
@@ -75,7 +78,7 @@ export function followHeads({ name, text, wanted, deliver }: Heads, { pool, logg
       const heads = byTenant.get(tenantID) ?? [];
       const changed = changedOf(heads, before, now).map(({ id }) => id);
       if (changed.length > 0) await deliver(tenantID, changed);
-      // Only now: what could not be delivered is found again.
+      // Noted after the delivery, so that the next poll finds again what could not be delivered.
       tenants.set(tenantID, { states: new Map(heads.map((head) => [head.id, head])), lookedAt: now });
     }
   }
@@ -99,7 +102,10 @@ function openOf(states: Tenant['states']): string[] {
 /** A write becomes visible when its transaction commits, so a row that appears may be a little older than the poll before. */
 const LATE_MS = 5_000;
 
-/** A row that was not in the head is told only if it was written since: another may have made room for it. */
+/**
+ * Rows with another state, and new ones. A row that was not in the head is new only if it was written since: it may have
+ * moved up.
+ */
 function changedOf(heads: readonly Head[], { states, lookedAt }: Tenant, now: number): Head[] {
   return heads.filter(({ id, state, ageMs }) => {
     const before = states.get(id);

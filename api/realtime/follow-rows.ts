@@ -2,16 +2,16 @@ import type { Logger } from '#shared/core/logger.ts';
 import type { Pool } from '#shared/db/pool.ts';
 
 interface News<Row> {
-  /** For the log, and of the prepared statement. */
+  /** Used in the log, and as the name of the prepared statement. */
   name: string;
   table: string;
-  /** The column whose ids are wanted; each gets its share of a poll. */
+  /** The column with the id of the tenant or user; each of them gets a share of a poll. */
   owner: string;
   /** SQL of the fields of a row. */
   fields: string;
-  /** Ids of tenants or users whom something may be told here; while there are none, nothing is read. */
+  /** Ids of tenants or users whose rows may be sent to sockets of this process; while there are none, nothing is read. */
   wanted(): readonly string[];
-  /** The rows in the order in which they were written. */
+  /** Delivers rows, in the order in which they were written. */
   deliver(rows: readonly Row[]): Promise<void>;
 }
 

@@ -103,7 +103,7 @@ export function createGateway({ server, context, watch, connections }: Dependenc
     },
   });
   const rechecks = startRechecks(() => io.of('/').sockets.values(), context);
-  // The next round would find out too; but a removed user should not see another event.
+  // The next round of checks would notice too, but a removed user should not get another event until then.
   const unsubscribeAccess = backplane.messages.subscribe(ACCESS_CHANNEL, (message) => {
     const userID = AccessSignal.safeParse(message).data?.userID;
     for (const socket of io.of('/').sockets.values()) if (socket.data.userID === userID) void recheck(socket, context);

@@ -2,7 +2,7 @@ import type { ImportJobUpdate } from '#shared/messaging/realtime/import-jobs.ts'
 import type { ApiContext } from '../context/context.ts';
 import { type ClientSocket, hasCapacity } from './socket.ts';
 
-/** Sends the update to the sockets of its user in this process, while the user is a member. Slow ones do not get it. */
+/** Sends the update to the sockets of its user in this process, while the user is a member. Slow sockets are skipped. */
 export async function sendImportUpdate(
   sockets: () => Iterable<ClientSocket>,
   { logger, access: { authenticator } }: Pick<ApiContext, 'access' | 'logger'>,

@@ -2,7 +2,10 @@ import type { IntakePauseUpdate } from '#shared/messaging/realtime/intake-pause.
 import { rooms } from './rooms.ts';
 import { type ClientSocket, hasCapacity } from './socket.ts';
 
-/** Sends the update to the sockets that are in the room of the tenant. Slow ones do not get it: it would be held for them. */
+/**
+ * Sends the update to the sockets in the room of the tenant. Slow sockets are skipped, since the message would stay in
+ * memory for them.
+ */
 export function sendIntakePause(sockets: Iterable<ClientSocket>, update: IntakePauseUpdate): void {
   const room = rooms.tenant(update.tenantID);
   for (const socket of sockets)

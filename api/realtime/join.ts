@@ -18,7 +18,7 @@ export interface AnyOf {
 export interface Grant {
   tenantID: string;
   access?: AnyOf;
-  /** Needed beside it. */
+  /** Further rights, all of which are needed too. */
   also?: readonly AnyOf[];
 }
 
@@ -46,7 +46,7 @@ export async function findJoinable(context: JoinContext, userID: string, instanc
   return { grant, version, status: run.status, seq: run.seq };
 }
 
-/** The right to watch a run: that to read its workflow, or to execute it for who has started the run. */
+/** The right to watch a run: to read its workflow, or for the user who has started the run, to execute the workflow. */
 export function findGrant(
   { tenantID, workflowID, caller }: Pick<WorkflowInstance, 'tenantID' | 'workflowID' | 'caller'>,
   userID: string,
@@ -56,7 +56,7 @@ export function findGrant(
   return { tenantID, access: { permissions, object: `workflow:${workflowID ?? '*'}` } };
 }
 
-/** Tenants whose listeners may send to a page that is looked at. */
+/** Tenants that are checked at most for a page. */
 const MAX_TENANTS = 100;
 
 /** The rights by which a user may watch a page. A page that is sent no events is refused like another tenant's. */
@@ -98,20 +98,23 @@ export async function findListenerGrant(context: JoinContext, userID: string, li
   return { grant, version: await requireGrant(context, userID, grant) };
 }
 
-/** Only tenants of which the user is a member, so that listeners of other tenants take up no room in it. */
+/** Only tenants of which the user is a member, so that listeners of other tenants do not use up the limit. */
 const PAGE_TENANTS = `
 select distinct a.tenant_id as "tenantID" from listener_action a
 join membership m on m.tenant_id = a.tenant_id and m.user_id = $2
 where a.action_type = 'push_to_app_page' and a.action_config ->> 'appPageID' = $1 limit $3`;
 
-/** The missing grant of a member, by the refusal. The trail of the tenant has it, and the client is not told. */
+/**
+ * The grant that a member lacks, by the error that refused it. It is recorded in the trail of the tenant, and not sent
+ * to the client.
+ */
 const lacking = new WeakMap<AppError, Grant>();
 
 export function lackOf(refusal: AppError): Grant | undefined {
   return lacking.get(refusal);
 }
 
-/** Work for a member of the tenant, whose refusal is in its trail. */
+/** Waits for work of a member of the tenant. If it is refused, the missing grant is noted for the trail of the tenant. */
 export async function notingLack<T>(grant: Grant, work: Promise<T>): Promise<T> {
   try {
     return await work;
@@ -125,7 +128,7 @@ function isDenial(error: unknown): error is AppError {
   return error instanceof AppError && error.code === 'PERMISSION_DENIED';
 }
 
-/** Answers with the version of the tenant's rules by which the user has the grant. */
+/** Throws unless the user has the grant. Returns the version of the tenant's rules by which it was checked. */
 export async function requireGrant(
   { access: { authenticator, policy } }: Omit<JoinContext, 'orm'>,
   userID: string,
@@ -133,7 +136,7 @@ export async function requireGrant(
 ): Promise<number> {
   const { tenantID } = grant;
   const membership = await authenticator.findMembership(userID, tenantID);
-  // Strangers could fill a trail.
+  // Not noted: strangers could fill a trail.
   if (!membership) throw joinDenied();
   const version = membership.policyVersion;
   await notingLack(grant, requireAll(policy, { tenantID, version, subjects: [userID] }, grant));

@@ -7,7 +7,7 @@ import { html } from '../response/html.ts';
 import { createProviderOrigins } from './provider-origins.ts';
 
 interface Built {
-  /** Holds `NONCE` where the nonce of a response stands. */
+  /** The text of the page, with `NONCE` in the places of a response's nonce. */
   page: string;
   files: RequestHandler;
 }
@@ -19,21 +19,24 @@ export function consolePages(config: Config): IRouter {
   router.use(files);
   router.get(['/', '/*path'], (request, response, next) => {
     if (/^\/(?:assets|samples)\//.test(request.path)) return next();
-    // The window in which an account is connected tells the page how that ended.
+    // Lets the window in which the user connects an account tell this page how that ended.
     response.set('cross-origin-opener-policy', 'same-origin-allow-popups');
     return page(request, response, next);
   });
   return router;
 }
 
-/** A page of the build, and the files that it loads, which it expects at `/console/`. `details` stand in the fleet's page. */
+/**
+ * A page of the build, and the files that it loads, which it expects at `/console/`. `details` are written into the
+ * fleet's page as JSON.
+ */
 export function openConsole(
   { console: { folder, publicURL }, auth }: Config,
   name: 'index.html' | 'fleet.html',
   details: object = {},
 ) {
   const isHTTPS = publicURL?.startsWith('https:') ?? false;
-  // Operators sign in at the board itself.
+  // The page of the board signs operators in itself, without a provider.
   const findProvider = createProviderOrigins(name === 'index.html' ? auth.issuer : undefined);
   let built: Built | undefined;
   // The build of `npm start` may end after the start of the API.
@@ -103,7 +106,7 @@ function policy({
     "base-uri 'none'",
     "form-action 'self'",
     "frame-ancestors 'none'",
-    // Over plain HTTP it would turn the addresses of our own files into https.
+    // Over plain HTTP, this directive would turn the addresses of our own files into https.
     ...(isHTTPS ? ['upgrade-insecure-requests'] : []),
   ].join('; ');
 }

@@ -23,7 +23,7 @@ function clientPath(path: Path, aliases: FieldAliases, sent: JsonObject): Path {
   return path;
 }
 
-/** A field that is null counts as not given. */
+/** Whether a request has a field; a field that is null is absent. */
 function isGiven(sent: unknown, path: Path): boolean {
   let value = sent;
   for (const key of path) {

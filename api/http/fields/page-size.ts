@@ -16,11 +16,11 @@ export interface Measured {
   stored: number;
 }
 
-/** As a response of a worker. */
+/** The same limit as for a response of a worker. */
 const MAX_BYTES = 16 * 1024 ** 2;
 /** Postgres stores a text in a 256th of its size at best. */
 const MAX_COMPRESSION = 256;
-/** Bytes below which a value is not worth counting. */
+/** Values with fewer bytes are not reserved. */
 export const SMALL = 50_000;
 
 /** SQL of `stored`: Postgres knows it without reading the values. */
@@ -30,7 +30,7 @@ export function storedSize(columns: readonly string[]): string {
 
 /**
  * Requires that the rows of a page fit into a response, before they are read: 1,000 rows of 5 MB are more memory than the process has. A
- * page of one row always fits. The work that calls holds their bytes from then on.
+ * page of one row always fits. Reserves memory for the rows until the calling work ends.
  */
 export async function requireFits(query: Query, { table, columns, rows }: Page): Promise<void> {
   const stored = rows.reduce((sum, row) => sum + row.stored, 0);
@@ -45,7 +45,10 @@ export async function requireFits(query: Query, { table, columns, rows }: Page):
   await holdText(bytes);
 }
 
-/** Draws what is to be read for the work that calls: as read, and as written into the response. */
+/**
+ * Reserves memory for text before it is read: twice its bytes, for the rows as read and for the response that is written
+ * from them.
+ */
 export async function holdText(bytes: number): Promise<void> {
   if (bytes > SMALL) await currentReservation()?.reserve(2 * bytes);
 }
@@ -59,7 +62,7 @@ async function textSize(query: Query, { table, columns, rows }: Page): Promise<n
   return found.at(-1)?.bytes ?? 0;
 }
 
-/** Makes the text of one row after another, and no more once their sum is beyond the limit. */
+/** SQL that measures one row after another, and none once their sum is over the limit. */
 export function textSizeOf({ table, columns }: Pick<Page, 'table' | 'columns'>): string {
   const size = columns.map((column) => `coalesce(octet_length(${column}::text), 0)`).join(' + ');
   return `

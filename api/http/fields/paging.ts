@@ -28,7 +28,7 @@ export function pageQuery({ pageSize, max }: { pageSize: number; max: number }) 
   };
 }
 
-/** The two ways of paging. */
+/** Default and largest page sizes: of most lists, and of folders, which an explorer shows as a whole tree. */
 export const standardPage = { pageSize: 20, max: 100 };
 export const explorerPage = { pageSize: 1000, max: 1000 };
 
@@ -145,8 +145,8 @@ async function findPart<E extends Listed>(
 }
 
 /**
- * The driver returns milliseconds only, so the id decides within one millisecond. Rows of one statement share a time, and their
- * ids are in order.
+ * The condition of rows after a position. The driver returns milliseconds only, so the id decides within one millisecond: rows of one
+ * statement share a time, and their ids are in order.
  */
 function after<E extends Listed>(
   where: FilterQuery<E>,
@@ -167,7 +167,7 @@ function cursorOf<E extends Listed>(rows: readonly E[], moment: keyof E): string
   return last && at instanceof Date ? Buffer.from(`${at.getTime()}.${last.id}`).toString('base64url') : null;
 }
 
-/** Later dates have a text form that Postgres does not parse. */
+/** Postgres does not parse the text form of later dates. */
 const YEAR_9999 = Date.UTC(9999, 0);
 
 const Cursor = z

@@ -15,7 +15,7 @@ export const ResultColumn = z
 
 export const RoleReference = z.object({ roleID: z.uuid(), roleName: z.string() }).meta({ id: 'RoleReference' });
 
-/** A workflow that uses what a response is about. */
+/** A workflow that uses the asset of a response. */
 export const WorkflowReference = z
   .object({ workflowID: z.uuid(), workflowTitle: z.string() })
   .meta({ id: 'WorkflowReference' });

@@ -14,7 +14,7 @@ export const VersionName = z
     return z.NEVER;
   });
 
-/** In JSON, where a number is no text. */
+/** A version in a JSON body, where its number is a number and not a text. */
 export const VersionInBody = z.union([z.int().min(1).max(999_999_999), VersionName]);
 
 /** The version to compare with. */

@@ -10,7 +10,10 @@ export const AssetSchema = z.object({
   message: Message,
 });
 
-/** With the shape itself outermost, not a reference to it: forms begin there. */
+/**
+ * Describes a config by its schema, which is written out at the top instead of as a reference, because editors begin
+ * there.
+ */
 export function describeAsset(assetType: string, description: string, config: z.ZodType) {
   const { $ref, $defs = {}, ...rest } = formOf(config).schema;
   const name = $ref?.split('/').at(-1) ?? '';

@@ -63,7 +63,7 @@ interface Around {
   grouped: readonly string[];
 }
 
-/** A field, or those of an object that has only fields of groups. */
+/** The layout of a field; for an object whose fields are all in groups, the layouts of those fields. */
 function placed(name: string, property: Schema, { scope: within, grouped }: Around): Placed[] {
   const scope = `${within}/properties/${name}`;
   if (!property.properties) return [{ name, element: controlOf(scope, property) }];

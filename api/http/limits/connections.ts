@@ -4,7 +4,7 @@ import { all, compile } from 'proxy-addr';
 import { CountMap } from '#shared/core/count-map.ts';
 import { networkOf } from '../../auth/network.ts';
 
-/** Limits what one client address has open at once. */
+/** Limits the connections, and behind proxies the requests, that one client address has open at once. */
 export interface ConnectionLimit {
   /**
    * Whether a request that a trusted proxy has sent may begin. It is counted until `end` closes: the connections of a proxy are not
@@ -15,7 +15,10 @@ export interface ConnectionLimit {
   clientOf(request: IncomingMessage): string;
   /** The network of the client, behind trusted proxies too; undefined for one that may have any number of connections. */
   addressOf(request: IncomingMessage): string | undefined;
-  /** Sockets of an address that have not said whose they are. They need no connection while they poll. */
+  /**
+   * How many sockets of an address may be open without having signed in. The other limits do not see polling sockets
+   * between their requests.
+   */
   readonly maxUnidentified: number;
 }
 

@@ -4,9 +4,9 @@ import { networkOf } from '../../auth/network.ts';
 
 /** Counts requests to forms, whose callers do not sign in. All API processes count together. */
 export interface FormLimits {
-  /** Every request of one network, so that links cannot be guessed and nothing is computed for a flood. */
+  /** Counts every request of one network, so that links cannot be guessed and nothing is computed for a flood. */
   countNetwork(address: string | undefined): Promise<void>;
-  /** Requests with one link, from any network. */
+  /** Counts the requests with one link, from any network. */
   countLink(collectionRequestID: string): Promise<void>;
 }
 
@@ -15,7 +15,7 @@ const PER_NETWORK = 120;
 const PER_LINK = 30;
 
 export function createFormLimits(backplane: Backplane): FormLimits {
-  // People answer while the store is away as well: a link cannot be guessed in any number of attempts.
+  // Without the store each process counts alone, so that people can still answer; a link is too long to be guessed anyway.
   const whenAway = 'countHere';
   const networks = backplane.limiter({ name: 'form.network', points: PER_NETWORK, seconds, whenAway });
   const links = backplane.limiter({ name: 'form.link', points: PER_LINK, seconds, whenAway });

@@ -18,7 +18,10 @@ interface PerMinute {
 }
 
 const seconds = 60;
-/** A key's limit may be a promise to a server behind it, so it is exact. People only must not flood: their requests do not wait. */
+/**
+ * The limit of an API key is exact, since it may protect a server behind it. Users' counts are shared later, so their
+ * requests do not wait.
+ */
 const ADD_EVERY_MS = 500;
 
 export function createRequestCount(backplane: Backplane, perMinute: PerMinute): RequestCount {

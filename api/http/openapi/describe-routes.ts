@@ -26,7 +26,7 @@ export function describeRoutes(groups: readonly RouteGroup[]): OpenAPI {
   return runSync(describingRoutes(groups));
 }
 
-/** The same in steps, because all of it takes a third of a second. */
+/** `describeRoutes` in steps, because all of it takes a third of a second. */
 export function* describingRoutes(groups: readonly RouteGroup[]): Generator<void, OpenAPI> {
   const components = createComponents(basicSchemas);
   const paths: OpenAPI['paths'] = {

@@ -19,8 +19,10 @@ export function exampleOf(
 ): unknown {
   const shape = resolve(schema, schemas);
   const below = (inner: Schema) => exampleOf(inner, { schemas, shows }, depth + 1);
-  const [given] = [shape.examples?.[0], shape.default, shape.const, shape.enum?.[0]].filter((one) => one !== undefined);
-  if (given !== undefined) return given;
+  const [stated] = [shape.examples?.[0], shape.default, shape.const, shape.enum?.[0]].filter(
+    (one) => one !== undefined,
+  );
+  if (stated !== undefined) return stated;
   if (shape.allOf) return Object.assign({}, ...shape.allOf.map(below));
   // Schemas may refer to themselves.
   if (depth === DEEPEST) return null;

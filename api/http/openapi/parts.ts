@@ -71,7 +71,7 @@ export function responseNameOf(operation: string): string {
   return `${operation.charAt(0).toUpperCase()}${operation.slice(1)}Answer`;
 }
 
-/** Those of every response, and those that no route declares. */
+/** Schemas that all responses share, and those of the two probes, which have no route. */
 export const basicSchemas: Record<string, Schema> = {
   [responseNameOf('getHealth')]: ofProbe({
     status: { const: 'ok' },
@@ -187,7 +187,7 @@ export const serviceGroup = {
   description: 'Whether the service is alive, who the caller is, and what the caller has stored for a tenant.',
 };
 
-/** Answered before there is a route table, and even without a database. */
+/** The operation of a probe, which is answered before there are routes and even without a database. */
 function probe(words: { name: string; summary: string; description: string; answer: string }): Operation {
   const schema = { $ref: PREFIX + responseNameOf(words.name) };
   const example = exampleOf(schema, { schemas: basicSchemas, shows: 'all' });

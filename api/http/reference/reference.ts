@@ -12,7 +12,7 @@ export function reference(document: () => Promise<OpenAPI>): IRouter {
   const start = readFileSync(new URL('./start.js', import.meta.url), 'utf8');
   const startName = `start.${hash('sha256', start).slice(0, 12)}.js`;
   let loading: Promise<Bundle> | undefined;
-  // Most processes are never asked for it.
+  // Loaded on demand: most processes never need it.
   const load = () => {
     loading ??= readBundle();
     return loading;

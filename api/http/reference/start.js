@@ -50,7 +50,7 @@
     });
   }
 
-  // While the bundle, the next script of the page, is on its way.
+  // Begins while the browser still loads the bundle, the next script of the page.
   const development = readDevelopment();
   document.addEventListener('DOMContentLoaded', () => show(development));
 }

@@ -11,7 +11,10 @@ export interface Body {
   bytes: number;
 }
 
-/** `mayParse` is asked with the length of the text when it has arrived: a slow sender does not hold up the bodies of others. */
+/**
+ * Reads a body. `mayParse` is asked once the whole text has arrived, with its length, so that a slow sender does not
+ * hold up others.
+ */
 export type ReadBody = (
   request: Request,
   response: Response,
@@ -23,7 +26,7 @@ export type ReadBody = (
  * learns the faults of a body nor makes us parse it.
  */
 export function bodyReader({ maxBytes }: { maxBytes: number }): ReadBody {
-  // Noted and not thrown: the parser attaches the whole body to an error, which would be logged.
+  // Faults are noted and not thrown: the parser attaches the whole body to an error, which would be logged.
   const broken = new WeakSet<object>();
   const foreign = new WeakSet<object>();
   const texts = new WeakMap<object, Buffer>();
@@ -53,7 +56,7 @@ export function bodyReader({ maxBytes }: { maxBytes: number }): ReadBody {
   async function parseForm(request: Request, response: Response): Promise<Body> {
     await run(readForm, request, response);
     if (broken.has(request)) throw notUTF8();
-    // Ignoring it would start a run without the inputs that were sent.
+    // Ignoring the body would start a run without the inputs that were sent.
     if (request.body === undefined && hasBody(request)) throw unreadable(request, 'application/json');
     return { value: request.body, bytes: 0 };
   }
@@ -89,7 +92,7 @@ function unreadable(request: Request, expected: string): AppError {
 
 /** Longer bodies are shown by the beginning of their text: even to list the keys of an object may take as long as to parse it. */
 export const LARGE_BYTES = 50_000;
-/** Twice what the audit trail shows, because it leaves out what it hides. */
+/** Twice what the audit trail shows, because the trail leaves out hidden values. */
 export const BEGINNING = 4_000;
 
 function keepBeginning({ locals }: Response, text: string): void {

@@ -35,6 +35,6 @@ function parse(header: string): 'any' | ReadonlySet<string> {
   return new Set(text.match(TAG));
 }
 
-/** Tags have no comma of ours in them, and no space. */
+/** Our tags contain neither a comma nor a space. */
 const TAG = /"[\x21\x23-\x7e]*"/g;
 const TAGS = /^(?:W\/)?"[\x21\x23-\x7e]*"(?:\s*,\s*(?:W\/)?"[\x21\x23-\x7e]*")*$/;

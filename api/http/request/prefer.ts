@@ -16,7 +16,7 @@ export function readPreferences(header: string | undefined): ReadonlyMap<string,
 /** Unclosed quotes make parsing quadratic in the length. */
 const MAX_LENGTH = 1_000;
 
-/** Between commas, but for those inside of quotes. */
+/** One preference: text between commas, except commas inside of quotes. */
 const ELEMENT = /(?:"(?:[^"\\]|\\.)*"|[^,])+/g;
 
 const PREFERENCE =

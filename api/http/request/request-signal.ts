@@ -17,8 +17,8 @@ export function requestSignal(response: Response): AbortSignal {
 }
 
 /**
- * Ends a request whose client has gone, before work begins whose response is for no one. Where clients give up and ask again, an API with too
- * little time would otherwise work on for those that have gone, and answer none in time.
+ * Ends a request whose client has disconnected, before work for it begins. An overloaded API whose clients give up and ask again would
+ * otherwise work for disconnected clients only, and answer none in time.
  */
 export function refuseDisconnected({ destroyed }: Response): void {
   if (destroyed) throw clientDisconnected();

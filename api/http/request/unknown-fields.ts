@@ -105,10 +105,10 @@ const parts = new WeakMap<Schema, Part>();
 const keysOfSchema = new WeakMap<Schema, Keys>();
 
 function partOf(schemas: readonly Schema[]): Part {
-  return ofOne(parts, schemas, createPart);
+  return memoized(parts, schemas, createPart);
 }
 
-function ofOne<T>(made: WeakMap<Schema, T>, schemas: readonly Schema[], make: (schemas: readonly Schema[]) => T): T {
+function memoized<T>(made: WeakMap<Schema, T>, schemas: readonly Schema[], make: (schemas: readonly Schema[]) => T): T {
   const [only] = schemas;
   if (!only || schemas.length > 1) return make(schemas);
   const before = made.get(only);
@@ -121,7 +121,7 @@ function ofOne<T>(made: WeakMap<Schema, T>, schemas: readonly Schema[], make: (s
 function createPart(schemas: readonly Schema[]): Part {
   return {
     isSilent: schemas.every((schema) => isSilent(schema)),
-    keysOf: (value) => ofOne(keysOfSchema, readersOf(schemas, value).filter(hasKeys), createKeys),
+    keysOf: (value) => memoized(keysOfSchema, readersOf(schemas, value).filter(hasKeys), createKeys),
     elementsOf(value) {
       const readers = readersOf(schemas, value);
       if (readers.some(passesOn)) return () => undefined;
@@ -220,7 +220,7 @@ function insideOf(schema: Schema): readonly Schema[] {
   return def.type === 'pipe' ? [def.in] : partsOf(schema);
 }
 
-/** A body may be a list of 170,000 of these. */
+/** Empty lists are skipped first: a body may have 170,000 of them. */
 function isEmptyList(value: object): boolean {
   return Array.isArray(value) && value.length === 0;
 }

@@ -1,15 +1,15 @@
 import { yieldToEventLoop } from '#shared/concurrency/cooperative.ts';
 import { losesPrecision } from '#shared/core/exact-number.ts';
 
-/** 5 ms of one turn of the event loop, before the compiler has seen the loop; 1 ms after it. */
+/** Characters that are scanned in one turn of the event loop: 5 ms while the loop is not compiled yet, 1 ms later. */
 const SLICE = 400_000;
 
 /**
  * Finds the first number of a JSON text that is an integer which a double cannot hold exactly, or that would become infinite and
- * be stored as null. Returns it with its key: `id: 12345678901234567890`. The reviver of `JSON.parse` would do, ten times slower.
+ * be stored as null. Returns it with its key: `id: 12345678901234567890`. A reviver of `JSON.parse` could do this ten times slower.
  */
 export async function findUnsafeInteger(json: Buffer): Promise<string | undefined> {
-  // The parser has held the event loop in this turn, with the same text.
+  // The parser has just used this turn of the event loop for the same text.
   if (json.length > SLICE) await yieldToEventLoop();
   if (!(await hasLongNumber(json))) return undefined;
   const text = json.toString('latin1');
@@ -21,14 +21,14 @@ export async function findUnsafeInteger(json: Buffer): Promise<string | undefine
       if (found || end >= text.length) return found;
     }
   } catch {
-    // Its key is not a JSON text.
+    // The key before the number is not a valid JSON string.
     return undefined;
   }
 }
 
 /**
- * Whether there are sixteen digits in a row, or an exponent of three: without them no number is lost. Of 5 MB it takes 10 ms, and a
- * regular expression 40 to 180 if there are many numbers of less than sixteen digits.
+ * Whether there are sixteen digits in a row, or an exponent of three digits: otherwise no number loses precision. This takes 10 ms for
+ * 5 MB; a regular expression takes 40 to 180 ms if there are many numbers of less than sixteen digits.
  */
 async function hasLongNumber(json: Buffer): Promise<boolean> {
   for (let from = 0; from < json.length; from += SLICE) {
@@ -88,7 +88,7 @@ class Scanner {
     this.#text = text;
   }
 
-  /** Goes on from where it stood, and stops there, amid a string too. */
+  /** Continues at the last position and stops at `stop`, even inside a string. */
   findBefore(stop: number): string | undefined {
     for (const end = Math.min(stop, this.#text.length); this.#at < end; this.#at += 1) {
       const code = this.#text.charCodeAt(this.#at);
@@ -117,7 +117,10 @@ class Scanner {
     }
   }
 
-  /** Notes whether the number may be lost: nearly all numbers are not, and to copy each of a million would take long. */
+  /**
+   * Notes whether the number may lose precision: nearly all do not, and to copy each of a million numbers would take
+   * long.
+   */
   #endOfNumber(start: number): number {
     let end = start + 1;
     let isInteger = true;
@@ -146,7 +149,7 @@ class Scanner {
     const key = this.#keys.at(-1);
     if (!key) return '';
     if ('index' in key) return String(key.index);
-    // The text has a character for each byte.
+    // The text has one Latin-1 character for each byte of the key, which is UTF-8.
     return String(JSON.parse(Buffer.from(this.#text.slice(key.from, key.end), 'latin1').toString()));
   }
 }

@@ -71,7 +71,7 @@ function openParser(request: Request, maxBytes: number): busboy.Busboy {
       'INVALID_REQUEST',
       `Content-Type: expected multipart/form-data with a file named "${FIELD}", received ${quote(request.get('content-type'))}`,
     );
-  // The headers of the parts are added to that.
+  // The 64 kB are for the headers of the parts.
   if (Number(request.get('content-length') ?? 0) > maxBytes + 64 * 1024) throw tooLarge(maxBytes);
   try {
     return busboy({

@@ -39,13 +39,16 @@ export function sendErrors({ logger, refusals }: { logger: Logger; refusals: Ref
   };
 }
 
-/** The parameters of the route are gone by now. */
+/** Finds the tenant in the path: the parameters of the route are not known here any more. */
 const TENANT = /^\/api\/v1\/tenants\/([^/]+)/;
 
-/** Logged as warnings, because an operator cannot mend them: a passing outage, or a tenant's wrong address. */
+/**
+ * Errors that are logged as warnings, because an operator cannot mend them: a passing outage, or a tenant's wrong
+ * address.
+ */
 const outsideCauses: ReadonlySet<string> = new Set(['UNAVAILABLE', 'UPSTREAM_FAILED', 'UPSTREAM_TIMEOUT']);
 
-/** Logged at the usual level, because they may be an attack; without the body that was sent. */
+/** Errors that are logged at the usual level, because they may be an attack; without the body that was sent. */
 const suspicious: ReadonlySet<number> = new Set([401, 403, 429]);
 
 function report(logger: Logger, error: AppError, about: Record<string, unknown>): void {

@@ -63,7 +63,8 @@ export function neutralised(value: Json): Json {
 }
 
 const startsFormula = /^[=+\-@\t\r\n＝＋－＠]/;
-// Where the separator is a semicolon or a tab, as the language of a spreadsheet decides, quotes do not hold a value together.
+// Matches later cells: in some languages a spreadsheet separates at semicolons or tabs, and then splits a value there
+// despite its quotes.
 const laterCell = /([;\t\r\n][ "]*)([=+\-@＝＋－＠][^;\t\r\n]*)/g;
 
 function isNumber(text: string): boolean {

@@ -10,7 +10,7 @@ interface Sending {
   signal: AbortSignal;
   /** Shown in place by a browser; else it is saved. Only for types that run nothing. */
   isInline?: boolean;
-  /** In place of those of a file that only its readers may keep. */
+  /** Headers that replace the default, `cache-control: private, no-store`. */
   headers?: Readonly<Record<string, string>>;
 }
 
@@ -53,7 +53,7 @@ export async function sendFile(
   }
 }
 
-/** The client has this file already. */
+/** Whether the client has this version of the file already. */
 function isStored(response: Response, etag: string): boolean {
   response.set({ etag });
   const isFresh = response.req.fresh;

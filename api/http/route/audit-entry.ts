@@ -8,7 +8,7 @@ export interface RequestEntry {
   begin(): Promise<void>;
   /** The entry, for a handler whose own statement writes it. */
   take(): AuditRecord;
-  /** How the request has ended, with its response unless the handler has sent one itself. */
+  /** Records how the request has ended, with its response unless the handler has sent one itself. */
   end(status: number, result?: object): void;
   fail(error: unknown): void;
 }
@@ -18,10 +18,10 @@ export interface Asset {
   assetID: string | null;
 }
 
-/** The tenant in whose trail a request without a credential belongs, once its handler has found out. */
+/** The tenant whose trail records a request without a credential, which only the handler can find out. */
 export interface AuditTarget {
   tenantID: string;
-  /** Null: it is not known who asks. */
+  /** Null if it is not known who sends the request. */
   caller: Caller | null;
   asset?: Asset;
 }

@@ -37,7 +37,10 @@ export interface TenantInput<P extends z.ZodType, Q extends z.ZodType, B extends
   tenantID: string;
   caller: Caller;
   identity: Identified;
-  /** The id of an asset that the handler creates. An import has given it out before. */
+  /**
+   * The id for an asset that the handler creates: a new one, or in an import the one that other items of the bundle
+   * already use.
+   */
   newAssetID(): string;
   /** The workflow of a route with `withWorkflow`; undefined if the tenant has no such workflow. */
   workflow: WorkflowStatus | undefined;
@@ -46,9 +49,9 @@ export interface TenantInput<P extends z.ZodType, Q extends z.ZodType, B extends
   log: Logger;
   /** The condition that narrows a list to what this caller may see: spread it into the others. `column`, if not `id`, has the object's id. */
   visible(permission: Permission, column?: string): Promise<Condition>;
-  /** Throws PERMISSION_DENIED unless all are allowed. For objects that only the handler can find. */
+  /** Throws PERMISSION_DENIED unless every access is allowed. For objects that only the handler can find. */
   require(access: readonly Demand[]): Promise<void>;
-  /** Throws PERMISSION_DENIED if a rule denies one of them: for objects whose creation is not committed yet. */
+  /** Throws PERMISSION_DENIED if a rule denies an access: for objects whose creation is not committed yet. */
   requireUndenied(access: readonly Demand[]): Promise<void>;
   /** Whether the caller holds a permission on every object of its type, with no deny rule: required to grant it to others. */
   holds(permission: Permission | ResourcePermission): Promise<boolean>;
@@ -87,7 +90,10 @@ export interface OperatorInput<P extends z.ZodType, Q extends z.ZodType, B exten
   em: EntityManager;
   log: Logger;
   idempotency: IdempotencyClaim | undefined;
-  /** Writes the entry of the request in the audit trails of these tenants, before it changes something there. `:tenantID` has one. */
+  /**
+   * Writes entries of the request into the audit trails of these tenants, before it changes something there. The tenant of `:tenantID`
+   * in the path has its entry already.
+   */
   auditFor(tenantIDs: readonly string[]): Promise<void>;
 }
 

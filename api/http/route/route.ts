@@ -37,9 +37,9 @@ interface Shapes<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType, 
   conditional?: true;
   /** The response holds a secret: sent with `Cache-Control: no-store`, and not kept in the audit trail. */
   isSecret?: true;
-  /** The path holds a secret: the audit trail shows that of the definition. */
+  /** The path contains a secret: the audit trail shows the path of the definition instead. */
   hasSecretPath?: true;
-  /** Inputs and results of queries, which are stored sealed only: the audit trail keeps neither body nor answer. */
+  /** Body and response are inputs and results of queries, which are stored sealed only: the audit trail keeps neither. */
   isPrivate?: true;
   /** Fields of body and answer that may hold a secret, although their names do not say so: the audit trail hides them. */
   hides?: readonly string[];
@@ -80,7 +80,7 @@ type PermissionCheck<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodTy
   /** Answers every member, also one without any permission: only for what the handler narrows to what the caller may see. */
   | { forMembers: true; permission?: never; object?: never; access?: never };
 
-/** Not undefined. The types of a definition say what it is. */
+/** Any value but undefined; other parts of a definition give its type. */
 type Given = NonNullable<unknown>;
 
 /** A path with an id needs one of these: a check of the type alone would ignore the rules on that object. */
@@ -103,7 +103,7 @@ export type TenantRouteDefinition<C, Path extends string, P extends Z, Q extends
     filter?: true;
     /** With `filter`: accepts a caller with this permission as well. */
     alternative?: Permission;
-    /** The workflow that `:workflowID` names is read with the caller's membership: one statement less. */
+    /** Reads the workflow that `:workflowID` names together with the caller's membership, which saves a statement. */
     withWorkflow?: true;
     /** The handler's own statement writes the entry of the audit trail (`entry.take()`). */
     writesEntry?: true;

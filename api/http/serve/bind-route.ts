@@ -1,6 +1,6 @@
 import type { Route } from '../route/route.ts';
 
-/** A route whose handlers have their context: what serves it need not know which. */
+/** A route whose handlers have their context already, so that the code that serves routes does not depend on it. */
 export type BoundRoute = Route<void>;
 
 export function bindRoute<C>(route: Route<C>, context: C): BoundRoute {

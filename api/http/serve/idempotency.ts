@@ -25,14 +25,14 @@ import type { EntityManager } from '#shared/entities/orm.ts';
 import { refuseTooDeep } from '../request/validate.ts';
 import type { Route } from '../route/route.ts';
 
-/** Takes the place of the tenant in requests outside every tenant. */
+/** The tenant id that keys have in requests outside every tenant. */
 export const noTenant = '00000000-0000-0000-0000-000000000000';
 
 const maxKeyLength = 255;
 
 export const REPLAYED = 'idempotency-replayed';
 
-/** The keys of a process. */
+/** State of a process for keys: requests that wait, and the eviction of stored responses. */
 export interface Keys {
   waits: KeyWaits;
   finalCodes: RowEviction;
@@ -67,7 +67,10 @@ export function readClaim(
   };
 }
 
-/** A client that repeats a request may wait for its end for another time: that is the same request. */
+/**
+ * The address without `wait`: a client that repeats a request may wait another time for its end, and it is the same
+ * request.
+ */
 function withoutWait(url: string): string {
   const [path, query] = url.split('?', 2);
   const rest = query?.split('&').filter((field) => !/^wait(?:=|$)/.test(field));
@@ -129,7 +132,7 @@ export async function runOnce(
   const outcome = await whenKeyIsFree(claim, () =>
     inEntityTransaction(em, async () => {
       const query = onEntities(em);
-      // Also limits the waits for locks of the handler.
+      // This also limits how long the handler waits for locks.
       await query("set local lock_timeout = '10s'", []);
       const claimed = await claimKey(query, tenantID, claim, notYet);
       if (claimed === 'underWay') return claimed;
@@ -171,7 +174,7 @@ export async function runAtMostOnce(
   }
 }
 
-/** Stored in the place of a status, without a response: the outcome is unknown. */
+/** The status that is stored without a response if the outcome is unknown. */
 const UNKNOWN = 504;
 const MAX_STORED = 1024 * 1024;
 
@@ -184,7 +187,10 @@ function contextOf(tenantID: string, { principal, route, key }: IdempotencyClaim
   return `idempotency:${[tenantID, principal, route, key].map(encodeURIComponent).join('/')}`;
 }
 
-/** Sealed as the cache of queries is: the response is the tenant's data. A process without this column reads that it was not kept. */
+/**
+ * Seals a response, since it is data of the tenant. An older process, which does not read the sealed column, finds that
+ * it was not stored.
+ */
 function sealed({ status, response }: StoredResponse, { secrets, context }: SealContext): StoredResponse {
   if (status === UNKNOWN) return { status, response: {} };
   const text = JSON.stringify({ status, response });
@@ -192,7 +198,7 @@ function sealed({ status, response }: StoredResponse, { secrets, context }: Seal
   return { status: NOT_STORED, response: {}, sealed: isStored ? secrets.seal(text, context) : null };
 }
 
-/** A response whose key was taken out of `SECRETS_KEYS` is not kept any more. */
+/** Opens a stored response. If its key is no longer in `SECRETS_KEYS`, the response counts as not stored. */
 function opened(stored: StoredResponse, { secrets, context }: SealContext): StoredResponse {
   if (!stored.sealed) return stored;
   try {
@@ -221,7 +227,7 @@ function endOf(error: unknown): StoredResponse {
   return { status: error.status, response: { error: toWireError(error) } };
 }
 
-/** The work was done; this is its outcome. */
+/** Codes of errors that are the outcome of work which was done. */
 const answers: ReadonlySet<ErrorCode> = new Set(['DB_ERROR', 'PAYLOAD_TOO_LARGE']);
 
 function hasNotBegun(error: unknown): boolean {

@@ -72,7 +72,7 @@ function serve(route: BoundRoute, requestContext: RequestContext): Promise<Store
   return servePublic(route, requestContext);
 }
 
-/** Who is it, are they a member, is the request well-formed, may they: in this order, so that a stranger learns nothing. */
+/** Authenticates, requires membership, validates, then authorizes: in this order, so that a stranger learns nothing. */
 async function serveTenant(route: RouteOf<'tenant'>, requestContext: RequestContext): Promise<StoredResponse> {
   const { services, request, unknownFieldPolicy } = requestContext;
   const tenant = TenantID.safeParse(request.params);
@@ -241,7 +241,7 @@ async function handle(
   };
   const claimed = { tenantID, claim: idempotency };
   refuseDisconnected(response);
-  // A request that only reads may end at any wait. One that changes something goes on once it has begun.
+  // A request that only reads is aborted when its client disconnects. One that changes something runs to its end.
   const readSignal = route.method === 'get' ? () => requestSignal(response) : undefined;
   const result = await (reserved
     ? withReservation(reserved.flow, reserved.bytes, runClaimed, readSignal)
@@ -266,12 +266,12 @@ async function handle(
 
   /** Drops fields that the schema does not declare; a declared field called `unknownFields` wins over ours. */
   function describe(handled: unknown): JsonObject {
-    // The schemas of responses describe JSON only.
+    // Safe cast: the schemas of responses describe JSON only.
     const fields = route.response.parse(handled) as JsonObject;
     return { ...describeUnknown(unknownFieldPolicy.unknown), ...fields };
   }
 
-  /** An error after the response of an earlier request was found is a response of its own. */
+  /** Throws an error after a response was replayed: it is a new response, so it must not have the header of a replay. */
   function endReplay(error: unknown): never {
     response.removeHeader(REPLAYED);
     throw error;

@@ -52,16 +52,19 @@ async function parseContent(
     ],
     unknownFieldPolicy,
   );
-  // Each pass over such a body takes milliseconds: other requests have their turn between two of them.
+  // Each pass over a large body takes milliseconds, so other requests get a turn between two passes.
   const isLarge = bytes > LARGE_BYTES;
-  // The parser and the handler have turns of their own.
+  // The parsing of the JSON before, and the handler after it, get turns of the event loop of their own.
   if (isLarge) await yieldToEventLoop();
   const [query, body] = isLarge ? await runCooperatively(steps) : runSync(steps);
   if (isLarge) await yieldToEventLoop();
   return { query, body };
 }
 
-/** An address with a password has a fiftieth of it. Requests without a credential could have five megabytes each, again and again. */
+/**
+ * Fifty times the size of a sign-in. Clients without a credential could otherwise send five megabytes each, again and
+ * again.
+ */
 const UNAUTHENTICATED_BYTES = 20_000;
 const readUnauthenticatedBody = bodyReader({ maxBytes: UNAUTHENTICATED_BYTES });
 
@@ -69,7 +72,7 @@ function isUnauthenticated(route: BoundRoute): boolean {
   return route.realm === 'public' && route.checkPublic === undefined;
 }
 
-/** Bytes of a body of the route; 0 for one that is not read here, because no schema describes it. */
+/** The most bytes that a body of the route may have; 0 if the body is not read here, because no schema describes it. */
 function mostBytes(route: BoundRoute, { services }: RequestContext): number {
   const { realm, body, upload } = route;
   if (upload) return upload.maxBytes;

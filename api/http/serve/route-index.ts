@@ -2,7 +2,8 @@ import { type IRouter, Router } from 'express';
 
 /**
  * Finds the routes of a request by the part of its path that names the resource: `workflows` of `/api/v1/tenants/:tenantID/workflows/…`.
- * Express alone tries all routes in turn: of 302 that took 13 µs for a workflow and 49 for the last, and takes 8 and 2 so.
+ * Express alone tries all routes in turn: with 302 routes that took 13 µs for a workflow and 49 µs for the last route, and takes 8 and
+ * 2 µs with this index.
  */
 export function createRouteIndex(parent: IRouter): { routerOf(path: string): IRouter } {
   const routers = new Map<string, Router>();
@@ -23,7 +24,7 @@ export function createRouteIndex(parent: IRouter): { routerOf(path: string): IRo
   };
 }
 
-/** In lower case, as Express does not tell cases of letters apart. */
+/** The resource of a path, in lower case, because Express ignores the case of letters too. */
 function resourceOf(path: string): string {
   const [, api, version, resource = '', , ofTenant = ''] = path.toLowerCase().split('/', 6);
   if (api !== 'api') return `/${api}`;

@@ -4,7 +4,7 @@ import { hasMoreParts, type JsonObject } from '#shared/core/json.ts';
 import { LARGE_BYTES } from '../request/body.ts';
 import type { RequestContext } from './request-context.ts';
 
-/** To check and to write more parts takes milliseconds each. */
+/** Checking or writing a result with more parts takes milliseconds. */
 const LARGE_PARTS = 10_000;
 
 export function isLarge(result: unknown): boolean {
@@ -12,7 +12,7 @@ export function isLarge(result: unknown): boolean {
 }
 
 interface SendTimeout {
-  /** For any response, however slow its client is. */
+  /** Time for any response, however slow its client is. */
   leastMs: number;
   bytesPerSecond: number;
 }
@@ -21,7 +21,10 @@ const sendTimeout: SendTimeout = { leastMs: 30_000, bytesPerSecond: 100_000 };
 
 type Sending = Pick<RequestContext, 'request' | 'response' | 'reserved'>;
 
-/** Sends a response of JSON. Its text counts among the bytes that the process holds until the client has taken it. */
+/**
+ * Sends a response of JSON. A large text stays reserved in the memory budget of the process until the client has
+ * received it.
+ */
 export async function sendResponse(
   { request, response, reserved }: Sending,
   { status, fields }: { status: number; fields: JsonObject },
@@ -30,7 +33,7 @@ export async function sendResponse(
   if (reserved && isLarge(fields)) await eventLoop.yield(reserved.flow);
   const text = JSON.stringify(fields);
   if (text.length > LARGE_BYTES) {
-    // A request that has changed something gets its response all the same.
+    // A request that has changed something gets its response even if the budget is used up.
     if (reserved && !reserved.bytes.tryReserve(text.length) && request.method === 'GET') throw full(response);
     const stalled = setTimeout(() => response.destroy(), leastMs + (text.length / bytesPerSecond) * 1_000);
     response.once('close', () => clearTimeout(stalled));

@@ -10,12 +10,12 @@ import type { NamedWork, Work } from '../enter.ts';
 import type { ClientSocket } from '../socket.ts';
 import { type BridgeContext, connectWidget, disconnectWidget, refreshWidget, sendInput } from './widget-events.ts';
 
-/** Counts the event, does the work, and answers. Returns what has gone wrong, if something has. */
+/** Counts the event, does the work, and answers. Returns the error if something has failed. */
 type Answer = (named: NamedWork, payload: unknown, acknowledge: unknown) => Promise<AppError | undefined>;
 
 type FailureCode = WidgetPayload<'widget_workflow_error'>['error']['code'];
 
-/** The events of widgets. Failures are answered like those of other events, and told as `widget_workflow_error`. */
+/** The events of widgets. A failure is answered like that of another event, and also sent as `widget_workflow_error`. */
 export function attachWidgetEvents(socket: ClientSocket, context: BridgeContext, answer: Answer): void {
   const { widget_workflow_connect, widget_send_input, widget_refresh, widget_workflow_disconnect } = clientEvents;
   on('widget_workflow_connect', 'CONNECTION_FAILED', (sent) =>

@@ -18,9 +18,9 @@ export interface BridgedRun {
   caller: Caller;
   /** The grant for the room of the run; null where the user may only know its result. */
   runGrant: Grant | null;
-  /** The grant for the widget that is connected to it. */
+  /** The grant for the widget that is connected to the run. */
   grant: Grant;
-  /** The version of the tenant's rules by which both were checked. */
+  /** The version of the tenant's rules by which both grants were checked. */
   version: number;
 }
 
@@ -61,7 +61,7 @@ export function widgetAccess(key: string): AnyOf {
   return { permissions: ['widget.execute'], object: `widget:${widgetOf(key)}` };
 }
 
-/** The page through which the user has started the run; null if it was not so. */
+/** The page through which the user has started the run; null if it was started in another way. */
 function requestedPage({ origin, originID, requestedBy }: Caller, userID: string): string | null {
   const isOwn = requestedBy?.type === 'user' && requestedBy.id === userID;
   return origin === 'appPage' && isOwn && originID ? originID : null;

@@ -18,7 +18,7 @@ export interface GraphPart {
 export type GraphParts = ReadonlyMap<string, GraphPart>;
 export type ReadGraphParts = (version: { tenantID: string; versionID: string }) => Promise<GraphParts>;
 
-/** A version never changes, so a kept one is never stale. */
+/** Limits of the cache. A version never changes, so a cached one is never stale. */
 const limits = { max: 1_000, maxSize: 8_000_000 };
 
 export function createGraphParts(pool: Pool): ReadGraphParts {

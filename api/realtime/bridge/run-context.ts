@@ -18,7 +18,10 @@ export interface ShownContext {
   contextOmitted?: string[];
 }
 
-/** `ctx` outside of bodies, as far as messages can tell it: an output that is left out of messages is named, and not here. */
+/**
+ * The `ctx` of a run outside of loop bodies, as messages show it. Outputs that messages leave out are missing, and their
+ * keys are listed.
+ */
 export class RunContext {
   readonly #parts: GraphParts;
   readonly #maxLength: number;
@@ -42,7 +45,7 @@ export class RunContext {
 
   get shown(): ShownContext {
     const omitted = [...this.#omitted];
-    // The same object is not changed later.
+    // Safe to share: the object is replaced by later messages, not changed.
     return { values: this.#values, ...(omitted.length > 0 && { contextOmitted: omitted }) };
   }
 
@@ -82,7 +85,7 @@ interface RunPosition {
   instanceID: string;
   input: JsonObject;
   parts: GraphParts;
-  /** The last event that counts. */
+  /** The number of the last event that the context includes. */
   seq: number;
 }
 
@@ -99,14 +102,18 @@ export async function readRunContext(pool: Pool, { instanceID, input, parts, seq
   return context;
 }
 
-/** The same for a bridge that keeps it, if it is small enough, beside those that its socket keeps already. */
+/**
+ * A context that a bridge keeps up to date; null if it is too large beside the `cached` bytes that the socket's bridges
+ * keep already.
+ */
 export function toKeep(parts: GraphParts, { values, contextOmitted }: ShownContext, cached: number): RunContext | null {
   const maxLength = Math.min(MAX_CACHED, MAX_OF_SOCKET - cached);
   if (!values || maxLength <= 0) return null;
   return new RunContext(parts, values, { maxLength, ...(contextOmitted && { omitted: contextOmitted }) });
 }
 
-// Once more has been read than is shown, outputs are left out: the keys that they set are named.
+// Once the payloads before an event exceed the limit, its output is left out, and the keys that it set are listed as
+// omitted.
 const CONTEXT_EVENTS = `
 select "instanceID", seq, "nodeID", iteration, frame, attempt, status, exit, at, started,
   case when before > $3 then '{"outputOmitted": true}'::jsonb else payload end as payload, null as log

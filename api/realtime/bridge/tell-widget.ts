@@ -6,7 +6,7 @@ import { isTerminal } from '#shared/workflow/progress/status.ts';
 import type { GraphParts } from './graph-nodes.ts';
 import { hasLeft, type RunContext, readRunContext, type ShownContext } from './run-context.ts';
 
-interface Told {
+interface BridgedWidget {
   widgetID: string;
   instanceID: string;
   input: JsonObject;
@@ -18,16 +18,17 @@ interface Told {
 }
 
 /** Turns changes of a run into messages to its widget. */
-export function createTelling(pool: Pool, { widgetID, instanceID, input, parts, context, isWhole }: Told) {
+export function createTelling(pool: Pool, { widgetID, instanceID, input, parts, context, isWhole }: BridgedWidget) {
   return async (change: readonly ServerMessage[]): Promise<WidgetMessage[]> => {
-    const told: WidgetMessage[] = [];
+    const messages: WidgetMessage[] = [];
     for (const message of change) {
-      if (message.event === 'workflow_status_update') told.push(await tellStatus(message.payload));
+      if (message.event === 'workflow_status_update') messages.push(await tellStatus(message.payload));
       if (!isWhole) continue;
       context?.take(message);
-      if (message.event === 'workflow_node_update' && hasLeft(message.payload)) told.push(tellNode(message.payload));
+      if (message.event === 'workflow_node_update' && hasLeft(message.payload))
+        messages.push(tellNode(message.payload));
     }
-    return told;
+    return messages;
   };
 
   function tellNode(payload: ServerPayload<'workflow_node_update'>): WidgetMessage {
@@ -79,7 +80,7 @@ export function createTelling(pool: Pool, { widgetID, instanceID, input, parts, 
     if (!isWhole || !isTerminal(status)) return { values: null };
     const cached = context?.shown;
     if (cached?.values) return cached;
-    // While it cannot be read, the end is still told: the context is read over HTTP.
+    // If the context cannot be read, the end is sent without it: the client reads it over HTTP.
     const read = await readRunContext(pool, { instanceID, input, parts, seq }).catch(() => undefined);
     return read?.shown ?? { values: null };
   }

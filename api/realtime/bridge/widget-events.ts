@@ -41,7 +41,7 @@ export async function connectWidget(socket: ClientSocket, context: BridgeContext
   return build(socket, context, { run, mode, bridge: { widgetID, instanceID, tenantID: run.tenantID, page }, lastSeq });
 }
 
-/** Executes again what the widget shows, and connects it to the new run. The run before goes on. */
+/** Executes again what the widget shows, and connects the widget to the new run. The earlier run goes on. */
 export async function refreshWidget(socket: ClientSocket, context: BridgeContext, sent: WidgetRefresh) {
   const { userID } = socket.data;
   const { widgetID, inputs, idempotencyKey: key } = sent;
@@ -60,10 +60,10 @@ export async function refreshWidget(socket: ClientSocket, context: BridgeContext
   return build(socket, context, { run, mode: 'execute', bridge, lastSeq: undefined });
 }
 
-/** How long a node that begins to wait takes an input that came before. */
+/** How long an input is kept for nodes that begin to wait only after it has come. */
 const REMEMBER_SECONDS = 3_600;
 
-/** Gives an input to the nodes of the run that wait for it, now or soon. */
+/** Sends an input to the nodes of the run that wait for it, or will within an hour. */
 export async function sendInput(socket: ClientSocket, context: BridgeContext, sent: WidgetInput) {
   const { userID } = socket.data;
   const { widgetID, inputType, data, idempotencyKey: key } = sent;
@@ -106,7 +106,10 @@ export async function disconnectWidget(
   };
 }
 
-/** Who may execute the workflow sends as that user; who has started the run through a page, as the creator of the page. */
+/**
+ * The sender of an input: the user, who must be allowed to execute the workflow, or the creator of the page that has
+ * started the run.
+ */
 async function senderOf(context: Starting, userID: string, { tenantID, workflowID, runGrant, caller }: BridgedRun) {
   if (!runGrant) return caller;
   const access = { permissions: ['workflow.execute' as const], object: `workflow:${workflowID ?? '*'}` };
@@ -147,7 +150,8 @@ async function build(
 ): Promise<Awaited<ReturnType<Work>>> {
   const { widgetID, instanceID } = bridge;
   const { tenantID, versionID, workflowID, status, seq, input, grant, runGrant, version } = run;
-  // No event would ever come after the end of the run.
+  // At most the last event of the run: a client that names a later one would miss all before it, and with them the end
+  // of the run.
   const after = mode === 'replay' ? seq : Math.min(lastSeq ?? (mode === 'execute' ? 0 : seq), seq);
   const isWhole = runGrant !== null;
   const parts = await context.parts({ tenantID, versionID });
@@ -161,7 +165,7 @@ async function build(
     workflowMeta: mode === 'subscribe' ? { status } : null,
     ...(mode === 'replay' && { workflowStatus: status }),
   };
-  // Other widgets may have been connected meanwhile.
+  // Checked again: other widgets may have been connected meanwhile.
   if (mode !== 'replay') requireSocketRoom(socket, widgetID);
   return {
     answer: { widgetID, instanceID, status, seq },
@@ -169,18 +173,18 @@ async function build(
       socket.emit('widget_workflow_connected', connected);
       if (mode === 'replay' || !socket.connected) return;
       leave(socket, rooms.widget(widgetID));
-      const of = { instanceID, lastSeq: after };
+      const position = { instanceID, lastSeq: after };
       if (runGrant && !socket.data.rooms.has(rooms.run(instanceID)))
         enter(socket, context, {
           ...{ room: rooms.run(instanceID), grant: runGrant, version, isOfBridge: true },
-          begin: () => follow(socket, context.watch, of),
+          begin: () => follow(socket, context.watch, position),
         });
       const cached = bridgesOf(socket).reduce((sum, { cached }) => sum + (cached?.length ?? 0), 0);
       const small = isWhole ? toKeep(parts, read.shown, cached) : null;
       const tell = createTelling(context.pool, { widgetID, instanceID, input, parts, context: small, isWhole });
       enter(socket, context, {
         ...{ room: rooms.widget(widgetID), grant, version, bridge: { ...bridge, cached: small } },
-        begin: () => follow(socket, context.watch, { ...of, tell }),
+        begin: () => follow(socket, context.watch, { ...position, tell }),
       });
     },
   };
