@@ -2,7 +2,10 @@ import { PagePush } from '#shared/messaging/realtime/listener-events.ts';
 import { rooms } from './rooms.ts';
 import { type ClientSocket, hasCapacity } from './socket.ts';
 
-/** Sends events to the sockets of this process that watch their pages. Slow ones do not get them: they would be held for them. */
+/**
+ * Sends events to the sockets of this process that watch their pages. Slow sockets are skipped: events would stay in
+ * memory for them.
+ */
 export function sendListenerEvents(sockets: () => Iterable<ClientSocket>, broadcast: unknown): void {
   for (const { tenantID, appPageID, ...push } of PagePush.array().catch([]).parse(broadcast)) {
     const room = rooms.appPage(appPageID, tenantID);

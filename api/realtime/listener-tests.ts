@@ -5,11 +5,11 @@ import { ListenerTest } from '#shared/messaging/realtime/listener-tests.ts';
 import { rooms } from './rooms.ts';
 import { type ClientSocket, hasCapacity } from './socket.ts';
 
-/** Listeners whose test rooms have sockets in this process. Workers send events of those alone. */
+/** The listeners whose test rooms have sockets of this process. Workers send test events of such listeners only. */
 export interface ListenerTests extends AsyncDisposable {
-  /** Resolves when workers see it. */
+  /** Marks a listener as under test for a minute. Workers see the mark once this resolves. */
   announce(listenerID: string): Promise<void>;
-  /** A socket is in the room. Answers with the function that takes it out. */
+  /** Counts a socket in the test room of a listener. Returns the function that takes the socket out again. */
   begin(listenerID: string): () => void;
 }
 
@@ -39,12 +39,12 @@ export function createListenerTests({ pool, logger }: { pool: Pool; logger: Logg
   };
 }
 
-/** In one order for all processes. */
+/** Locks rows in the order of their ids, as all processes do, so that they do not deadlock. */
 const ANNOUNCE = `
 with tested as (select id from listener where id = any($1::uuid[]) order by id for no key update)
 update listener l set tested_until = now() + interval '1 minute' from tested where l.id = tested.id`;
 
-/** Sends events to the sockets of this process that test their listeners. Slow ones do not get them. */
+/** Sends events to the sockets of this process that test their listeners. Slow sockets are skipped. */
 export function sendListenerTests(sockets: () => Iterable<ClientSocket>, broadcast: unknown): void {
   for (const { tenantID: _, ...test } of ListenerTest.array().catch([]).parse(broadcast)) {
     const room = rooms.listenerTest(test.listenerID);

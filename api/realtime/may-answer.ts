@@ -3,7 +3,10 @@ import { onPool } from '#shared/db/query.ts';
 import { holdsAny } from './join.ts';
 import type { Member, RoomContext } from './tenant-room.ts';
 
-/** Whether a member may answer questions: those of workflows that they may execute, if they name no others. Reads the member's names once. */
+/**
+ * Whether a member may answer a question: they may execute its workflow, and it names them, or nobody, as approvers.
+ * Reads their names once.
+ */
 export function mayAnswer({ pool, access: { policy } }: RoomContext, member: Member) {
   let names: Promise<string[]> | undefined;
   return async ({ workflowID, approvers }: { workflowID: string | null; approvers?: readonly string[] | null }) => {

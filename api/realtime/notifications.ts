@@ -3,7 +3,10 @@ import type { ApiContext } from '../context/context.ts';
 import { followRows } from './follow-rows.ts';
 import { type ClientSocket, hasCapacity } from './socket.ts';
 
-/** Sends notifications to the sockets of their users in this process. Slow ones do not get them: the list has them. */
+/**
+ * Sends notifications to the sockets of their users in this process. Slow sockets are skipped: their users find them in
+ * the list.
+ */
 export function startNotifications(
   sockets: () => Iterable<ClientSocket>,
   context: Pick<ApiContext, 'access' | 'pool' | 'logger'>,
@@ -30,7 +33,7 @@ export function startNotifications(
   );
 }
 
-/** A user who has left the tenant in this moment hears nothing of it. */
+/** Asked when a notification is sent: a user who has just left the tenant does not get it. */
 async function isMember(
   { access: { authenticator } }: Pick<ApiContext, 'access'>,
   { userID, tenantID }: Notification,

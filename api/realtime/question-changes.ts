@@ -21,7 +21,7 @@ export function startQuestionChanges(sockets: Sockets, context: RoomContext): Di
       wanted: () => tenantsWithRoom(sockets()),
       async deliver(tenantID, ids) {
         const { rows } = await context.pool.query<Row>(CHANGED, [ids, tenantID]);
-        const hear = (member: Member) => findHeard(context, member, rows);
+        const hear = (member: Member) => findVisible(context, member, rows);
         await tellMembers(sockets, context, { tenantID, event: 'workflow_data_collection_changed', hear });
       },
     },
@@ -40,7 +40,7 @@ where c.id = any(array(
   union select unnest($2::uuid[])
 ))`;
 
-// Approvers of a question that names none are null; a list that is not one of texts names none of the members.
+// `approvers` is null if a question names none. A value that is not a list becomes an empty one, which matches no member.
 const CHANGED = `
 select id as "collectionRequestID", instance_id as "instanceID", workflow_id as "workflowID", status, updated_at as at,
        case when jsonb_exists(collection_config, 'approvers') then array(
@@ -48,14 +48,15 @@ select id as "collectionRequestID", instance_id as "instanceID", workflow_id as 
            when 'array' then collection_config->'approvers' else '[]' end)) end as approvers
 from collection_request where id = any($1::uuid[]) and tenant_id = $2 order by updated_at, id`;
 
-async function findHeard(context: RoomContext, member: Member, rows: readonly Row[]): Promise<QuestionChange[]> {
+/** Changes of questions that the member may answer. Too many become one without ids: the client reads its list again. */
+async function findVisible(context: RoomContext, member: Member, rows: readonly Row[]): Promise<QuestionChange[]> {
   const { tenantID } = member;
   const may = mayAnswer(context, member);
-  const heard: Row[] = [];
-  for (const row of rows) if (await may(row)) heard.push(row);
-  const last = heard.at(-1);
-  if (last && heard.length > AT_ONCE) return [{ ...nothing, tenantID, at: last.at.toISOString() }];
-  return heard.map(({ approvers: _, at, ...row }) => ({ tenantID, ...row, at: at.toISOString() }));
+  const visible: Row[] = [];
+  for (const row of rows) if (await may(row)) visible.push(row);
+  const last = visible.at(-1);
+  if (last && visible.length > AT_ONCE) return [{ ...nothing, tenantID, at: last.at.toISOString() }];
+  return visible.map(({ approvers: _, at, ...row }) => ({ tenantID, ...row, at: at.toISOString() }));
 }
 
 const nothing = { collectionRequestID: null, instanceID: null, workflowID: null, status: null };

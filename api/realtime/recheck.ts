@@ -79,7 +79,10 @@ async function hasLeft(socket: ClientSocket, tenantID: string, context: ApiConte
   return true;
 }
 
-/** Tells the socket which tenants have other rules: after a version is noted, no later check sees that change. */
+/**
+ * Re-checks rooms, and tells the socket in which tenants rules have changed: once the new version is noted, no later
+ * check sees the change.
+ */
 async function recheckRooms(socket: ClientSocket, rooms: readonly string[], context: ApiContext): Promise<void> {
   const changed = new Set<string>();
   for (const room of rooms) {
@@ -92,7 +95,7 @@ async function recheckRooms(socket: ClientSocket, rooms: readonly string[], cont
         joined.version = version;
       }),
     );
-    // Left and joined again meanwhile: that join was checked on its own.
+    // The socket has left and joined again meanwhile: that join was checked on its own.
     if (!refusal || socket.data.rooms.get(room) !== joined) continue;
     changed.add(joined.grant.tenantID);
     leave(socket, room);
@@ -102,7 +105,7 @@ async function recheckRooms(socket: ClientSocket, rooms: readonly string[], cont
   for (const tenantID of changed) socket.emit('permissions_changed', { tenantID });
 }
 
-/** The message to a client about a widget that it may no longer show the run of. */
+/** The message that a widget may no longer show its run. */
 function endOf({ widgetID }: Bridge, { code, message }: AppError): WidgetPayload<'widget_workflow_error'> {
   const error = { code: 'CONNECTION_FAILED' as const, message, reason: code, recoverable: false };
   return { widgetID, error, timestamp: new Date().toISOString() };

@@ -4,11 +4,11 @@ export const rooms = {
   tenant: (tenantID: string) => `tenant:${tenantID}`,
   widget: (key: string) => `widget:${key}`,
   listenerTest: (listenerID: string) => `listener_test:${listenerID}`,
-  /** With the tenant: listeners of another may name the page too. */
+  /** Contains the tenant, because listeners of another tenant may name the same page. */
   appPage: (appPageID: string, tenantID: string) => `${pageRoom(appPageID)}@${tenantID}`,
 };
 
-/** As clients name it. */
+/** The name by which clients join the rooms of a page. */
 export function pageRoom(appPageID: string): string {
   return `listener:app_page:${appPageID}`;
 }

@@ -23,7 +23,7 @@ export function startRunChanges(sockets: Sockets, context: RoomContext): Disposa
       wanted: () => tenantsWithRoom(sockets()),
       async deliver(tenantID, ids) {
         const { rows } = await context.pool.query<Row>(CHANGED, [ids, tenantID]);
-        const hear = (member: Member) => findHeard(context, member, rows);
+        const hear = (member: Member) => findVisible(context, member, rows);
         await tellMembers(sockets, context, { tenantID, event: 'workflow_run_changed', hear });
       },
     },
@@ -32,8 +32,8 @@ export function startRunChanges(sockets: Sockets, context: RoomContext): Disposa
 }
 
 /**
- * The newest runs, and the newest of those that can change. Chunks of maps are parts of their runs, and are not listed. With an array, the
- * planner knows that few rows are read by their ids: it takes a join for one of a whole table.
+ * The newest runs, and the newest of those that can change. Chunks of maps are parts of their runs, and are not listed. The ids are an
+ * array, so that the planner expects few rows and reads them by id; it would plan a join as one with the whole table.
  */
 export const RUN_HEADS = `
 select i.id, i.tenant_id as "tenantID", i.status as state, i.completed_at is null as "isOpen",
@@ -57,25 +57,25 @@ select id as "instanceID", workflow_id as "workflowID", status, error->>'code' a
        caller, updated_at as at
 from workflow_instance where id = any($1::uuid[]) and tenant_id = $2 order by updated_at, id`;
 
-/** Changes that the user may watch. Many at once are told as one: the client reads its list again. */
-async function findHeard(
+/** Changes of runs that the user may watch. Too many become one without an id: the client reads its list again. */
+async function findVisible(
   { access: { policy } }: RoomContext,
   member: Member,
   rows: readonly Row[],
 ): Promise<RunChange[]> {
   const { tenantID, userID } = member;
   const rights = new Map<string, Promise<boolean>>();
-  const heard: Row[] = [];
+  const visible: Row[] = [];
   for (const row of rows) {
     const { access } = findGrant({ ...row, tenantID }, userID);
     const key = JSON.stringify(access);
     const right = rights.get(key) ?? (access ? holdsAny(policy, member, access) : Promise.resolve(false));
     rights.set(key, right);
-    if (await right) heard.push(row);
+    if (await right) visible.push(row);
   }
-  const last = heard.at(-1);
-  if (last && heard.length > AT_ONCE) return [{ ...nothing, tenantID, at: last.at.toISOString() }];
-  return heard.map(({ caller: _, at, ...row }) => ({ tenantID, ...row, at: at.toISOString() }));
+  const last = visible.at(-1);
+  if (last && visible.length > AT_ONCE) return [{ ...nothing, tenantID, at: last.at.toISOString() }];
+  return visible.map(({ caller: _, at, ...row }) => ({ tenantID, ...row, at: at.toISOString() }));
 }
 
 const nothing = { instanceID: null, workflowID: null, status: null, errorCode: null };

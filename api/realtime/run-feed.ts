@@ -3,8 +3,8 @@ import type { RunWatch } from '../streams/watch.ts';
 import { type ClientSocket, type Follower, sendTo, type Told } from './socket.ts';
 
 /**
- * Tells a follower of every change after `lastSeq`, in order and once. Of the messages of one change, to all followers together, all but the
- * last have `more`, so a client that reconnects goes on from one number. Answers with the function that ends it.
+ * Sends a follower every change after `lastSeq`, in order and once. Of the messages about one change, to all followers together, each but
+ * the last has `more`: so a client that reconnects knows up to which change it has got everything. Returns the function that ends it.
  */
 export function follow(
   socket: ClientSocket,
@@ -18,7 +18,7 @@ export function follow(
   feed.followers.add(follower);
   restart();
 
-  /** From the first change that a follower lacks; others are not told again of what they have. */
+  /** Watches from the first change that a follower lacks; followers that have a change already do not get it again. */
   function restart(): void {
     feed.stop();
     const after = Math.min(...[...feed.followers].map(({ next }) => next)) - 1;
@@ -52,13 +52,13 @@ function tellPlainly(follower: Follower, messages: ServerMessage[], send: Send):
 
 async function tellRoundRobin(followers: ReadonlySet<Follower>, messages: ServerMessage[], send: Send): Promise<void> {
   for (const [seq, change] of Map.groupBy(messages, ({ payload }) => payload.seq)) {
-    const told: Told[] = [];
+    const outgoing: Told[] = [];
     for (const follower of [...followers]) {
       if (follower.next > seq) continue;
       follower.next = seq + 1;
-      told.push(...(follower.tell ? await follower.tell(change) : change));
+      outgoing.push(...(follower.tell ? await follower.tell(change) : change));
     }
-    send(told.map((message, at) => withMore(message, at < told.length - 1)));
+    send(outgoing.map((message, at) => withMore(message, at < outgoing.length - 1)));
   }
 }
 

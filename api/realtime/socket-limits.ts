@@ -11,7 +11,7 @@ interface Session {
 /** Sockets of one user in one API process. Each may be in 500 rooms. */
 export const MAX_OF_USER = 100;
 
-/** Limits sessions of sockets in this process: those of a user, and those of an address that have not said whose they are. */
+/** Limits the sessions of sockets in this process: those of a user, and those of an address that have not signed in yet. */
 export function createSocketLimits({
   addressOf,
   maxUnidentified,

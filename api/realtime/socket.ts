@@ -23,7 +23,7 @@ interface SocketState {
   rooms: Map<string, JoinedRoom>;
   /** Feeds by the id of the run. */
   feeds: Map<string, RunFeed>;
-  /** Runs that wait for room in what is queued for the client, in the order in which they came. */
+  /** Continues runs that wait until less is queued for the client, in the order in which they began to wait. */
   waiting: (() => void)[];
   /** Events of the client in the present minute. */
   events: { count: number; until: number };
@@ -32,15 +32,15 @@ interface SocketState {
 /** A message of a run, or of a widget that shows it. */
 export type Told = ServerMessage | WidgetMessage;
 
-/** Something of a socket that is told of a run: the client itself, or a bridge of a widget. */
+/** A receiver of the changes of a run on a socket: the client itself, or a bridge of a widget. */
 export interface Follower {
-  /** The number of the next change that it is told of. */
+  /** The number of the next change that it gets. */
   next: number;
   /** Turns a change into messages for the follower. Undefined: the messages of the run as they are. */
   tell?: (change: readonly ServerMessage[]) => Told[] | Promise<Told[]>;
 }
 
-/** The messages of one run to a socket, in one order: a change to all its followers, before the next change. */
+/** The messages of one run to a socket: each change is sent to all followers before the next change. */
 export interface RunFeed {
   readonly followers: Set<Follower>;
   stop(): void;
@@ -72,12 +72,12 @@ export interface Bridge {
 export type SocketServer = Server<DefaultEventsMap, ServerToClient, Interserver, SocketState>;
 export type ClientSocket = Socket<DefaultEventsMap, ServerToClient, Interserver, SocketState>;
 
-/** Characters that are queued for a client before its runs wait until it has taken them. */
+/** Characters that may be queued for a client before its runs wait. */
 const maxQueued = 64 * 1024;
-/** Beyond what runs queue at most. */
+/** Queued characters after which a client is stuck: runs alone never queue so many. */
 const MAX_ANSWERS = 2 * 1024 ** 2;
 const ROOM_MS = 20;
-/** Runs that go on at once when there is room: each may queue a page. */
+/** Runs that continue at once when nothing is queued: each may queue a page. */
 const atOnce = 4;
 
 /**
@@ -95,7 +95,7 @@ export function sendTo(
   return Object.assign(deliver, { capacity: () => capacityFor(socket) });
 }
 
-/** Resolves when there is room in what is queued for the client, in turn; undefined if there is. */
+/** Resolves when the client has read what was queued, for a few runs at a time; undefined if the run need not wait. */
 function capacityFor(socket: ClientSocket): Promise<void> | undefined {
   if (hasCapacity(socket)) return undefined;
   const { promise, resolve } = Promise.withResolvers<void>();
@@ -103,12 +103,12 @@ function capacityFor(socket: ClientSocket): Promise<void> | undefined {
   return promise;
 }
 
-/** Whether a message that is not read again later may be sent. */
+/** Whether a message may be sent that is dropped otherwise. */
 export function hasCapacity(socket: Pick<ClientSocket, 'conn'>): boolean {
   return queuedFor(socket) <= maxQueued;
 }
 
-/** Whether so many answers are queued that the client asks and does not read. */
+/** Whether so many answers are queued that the client must be sending events without reading the answers. */
 export function isStuck(socket: ClientSocket): boolean {
   return queuedFor(socket) > MAX_ANSWERS;
 }

@@ -23,11 +23,14 @@ export function tenantsWithRoom(sockets: Iterable<ClientSocket>): string[] {
 interface News<E extends keyof typeof events.server> {
   tenantID: string;
   event: E;
-  /** Messages that this user may hear. Asked once for all their sockets. */
+  /** Returns the messages that a user may get. Called once for all sockets of the user. */
   hear(member: Member): Promise<readonly AnyServerPayload<E>[]>;
 }
 
-/** Sends to the sockets in the room of a tenant. Slow ones do not get it: it would be held for them, and lists say the same. */
+/**
+ * Sends messages to sockets in the room of a tenant. Slow sockets are skipped: messages would stay in memory, and lists
+ * say the same.
+ */
 export async function tellMembers<E extends keyof typeof events.server>(
   sockets: Sockets,
   context: RoomContext,
@@ -37,17 +40,17 @@ export async function tellMembers<E extends keyof typeof events.server>(
   const isIn = (socket: ClientSocket) => socket.data.rooms.has(room) && hasCapacity(socket);
   const members = Map.groupBy([...sockets()].filter(isIn), ({ data }) => data.userID);
   for (const [userID, own] of members) {
-    const heard = await heardBy(context, userID, { tenantID, event, hear });
+    const messages = await messagesFor(context, userID, { tenantID, event, hear });
     for (const socket of own) {
       // Event and payload belong together, which `emit` cannot express for a name that varies.
       const emit = socket.emit.bind(socket) as (event: string, payload: unknown) => boolean;
-      // It may have left meanwhile, or be slow from here on.
-      for (const payload of heard) if (isIn(socket)) emit(event, payload);
+      // The socket may have left meanwhile, or be slow by now.
+      for (const payload of messages) if (isIn(socket)) emit(event, payload);
     }
   }
 }
 
-async function heardBy<E extends keyof typeof events.server>(
+async function messagesFor<E extends keyof typeof events.server>(
   context: RoomContext,
   userID: string,
   { tenantID, event, hear }: News<E>,

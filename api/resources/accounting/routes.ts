@@ -63,8 +63,8 @@ async function answer(
   { from, to }: z.output<typeof Period>,
   tenantID?: string,
 ): Promise<z.input<typeof Accounting>> {
-  const of = tenantID === undefined ? {} : { tenantID };
-  const { runs, events } = await accountFor(pool, { from, to, ...of }).catch(explain);
+  const scope = tenantID === undefined ? {} : { tenantID };
+  const { runs, events } = await accountFor(pool, { from, to, ...scope }).catch(explain);
   const total = totalOf(RUN_COUNTS, runs);
   const ofEvents = totalOf(EVENT_COUNTS, events);
   if (total.difference !== 0)
@@ -77,7 +77,7 @@ async function answer(
   return {
     from: from.toISOString(),
     to: to.toISOString(),
-    completeSince: (await completeSince(pool, { ...config.worker.retention, ...of })).toISOString(),
+    completeSince: (await completeSince(pool, { ...config.worker.retention, ...scope })).toISOString(),
     total,
     hours: runs.map((row) => ({ ...row, hour: row.hour.toISOString() })),
     events: {

@@ -12,11 +12,11 @@ import type { ToolRights } from '../../auth/tool-rights.ts';
 /** The user's decision about a call that waits for it. */
 export type Decision = {
   toolCallID: string;
-  /** As the client has shown it; undefined: it does not say. */
+  /** The input that the client has shown to the user; undefined if the client does not send it. */
   input?: Json | undefined;
 } & ({ approved: boolean; reason: string | null } | { answer: Json });
 
-interface Means {
+interface DecisionServices {
   pool: Pool;
   toolRights: Pick<ToolRights, 'inTrail'>;
 }
@@ -24,7 +24,7 @@ interface Means {
 interface Waiting {
   id: string;
   tool: string;
-  /** JSON, without secrets. */
+  /** The input without secrets, as JSON. */
   shown: string;
   digest: string;
 }
@@ -36,11 +36,11 @@ interface OpenSession {
 }
 
 /**
- * Records what the user has decided, and writes the answer that goes on with it. Only calls that wait in this session of the caller can be
- * decided, and what is called is what their rows say.
+ * Records what the user has decided, and inserts the answer that continues the conversation. Only calls that wait in this session of the
+ * caller can be decided, and they are made with the input of their rows, not with what the client sends.
  */
 export async function decideCalls(
-  { pool, toolRights }: Means,
+  { pool, toolRights }: DecisionServices,
   chat: Chat,
   { decisions, ...answering }: Answering & { decisions: readonly Decision[] },
 ): Promise<string> {
@@ -52,25 +52,26 @@ export async function decideCalls(
     const waiting = session ? (await query<Waiting>(WAITING, [session.sessionID])).rows : [];
     const known = new Map(waiting.map((call) => [call.id, call]));
     for (const decision of decisions) await decide(query, known, { decision, deciderID: caller.id });
+    // Each confirmation or refusal is recorded, with the input as the audit trail may store it.
     for (const decision of decisions) {
       const call = known.get(decision.toolCallID);
       if (!call || 'answer' in decision) continue;
       const input = await toolRights.inTrail(call.tool, JSON.parse(call.shown) as Json);
       await insertAuditRecords(client, [entryOf(chat, decision, { ...call, input })]);
     }
-    // Without a session no call waits, so a decision was refused.
+    // Not reached: without a session no call waits, so `decide` has refused the decision.
     if (!session) throw notWaiting();
     const { sessionID, messageID, parts } = session;
     await query('delete from ai_answer where session_id = $1', [sessionID]);
     const answerID = newID();
     await insertAnswer(query, { answerID, sessionID, chat, messageID, fromPart: parts }, answering);
-    await query(GO_ON, [sessionID, answerID]);
+    await query(MOVE_CALLS, [sessionID, answerID]);
     await appendChunks(query, answerID, [{ type: 'start', messageId: messageID }, ...decisions.flatMap(chunksOf)]);
     return answerID;
   });
 }
 
-// Locked against a second request with the same decisions.
+// The session is locked against a second request with the same decisions.
 const OPEN = `
 select s.id as "sessionID", m.message_id as "messageID", json_array_length(m.parts::json) as parts
 from ai_session s join lateral (
@@ -80,7 +81,7 @@ where s.tenant_id = $1 and s.owner_id = $2 and s.chat_id = $3 for update of s`;
 const WAITING = `
 select id, tool, coalesce(shown_input, input) as shown, input_digest as digest from ai_tool_call where session_id = $1 and status = 'asked' for update`;
 
-/** Chats are deleted, so who has confirmed a call of a tool is in the trail. */
+/** The record of who has confirmed or denied a call of a tool: the chat may be deleted, the audit trail is kept. */
 function entryOf(
   { tenantID, caller }: Chat,
   { approved, reason }: { approved: boolean; reason: string | null },
@@ -94,8 +95,8 @@ function entryOf(
   });
 }
 
-/** Confirmed calls are done now; those that still wait, wait for this answer. */
-const GO_ON = `
+/** Moves calls to the new answer: confirmed ones, which are made now, and those that still wait for the user. */
+const MOVE_CALLS = `
 update ai_tool_call set turn_id = $2, claimed_until = null
 where session_id = $1 and (status = 'asked' or status = 'ready' and decided_at is not null)`;
 

@@ -14,8 +14,8 @@ export interface StoredMessage {
 const MAX_READ = 2 * 1024 ** 2;
 
 /**
- * The newest messages of a session, oldest first; none if there is no session. What an open answer says is left to its stream. Calls
- * of tools beyond the limit are left out of their messages.
+ * The newest messages of a session, oldest first; none if there is no session. Parts that an unfinished answer adds are left out, because
+ * its stream sends them. Calls of tools beyond the limit are left out of their messages.
  */
 export async function readMessages(
   pool: Pool,
@@ -38,9 +38,9 @@ interface Stored {
   id: string;
   role: string;
   parts: string;
-  /** How many parts the message had before the answer that is being written; null: none is. */
+  /** Number of parts that the message had before an unfinished answer; null if no answer is being written. */
   said: number | null;
-  /** The next older one is left out. */
+  /** Whether the next older row is left out. */
   isCut: boolean;
 }
 

@@ -29,19 +29,19 @@ export const streamChat = tenantRoute({
   ) {
     const { chatID, message, decisions, ...answering } = body;
     const chat = { tenantID, caller, chatID: chatID ?? newID() };
-    const said = message && { text: message.text, messageID: message.messageID ?? newID() };
+    const newMessage = message && { text: message.text, messageID: message.messageID ?? newID() };
     const answerID =
       decisions.length > 0
         ? await decideCalls({ pool, toolRights }, chat, { decisions, ...answering })
-        : await beginAnswer(pool, chat, { message: said, ...answering });
-    const tell = (what: z.input<typeof ToolsSignal>) =>
+        : await beginAnswer(pool, chat, { message: newMessage, ...answering });
+    const wake = (what: z.input<typeof ToolsSignal>) =>
       backplane.messages
         .publish(TOOLS_CHANNEL, what)
         .catch((error) => log.debug({ err: error }, 'processes not woken; they look by themselves'));
-    void tell({});
+    void wake({});
     const leave = () => {
       dropAnswer(pool, answerID)
-        .then(() => tell({ unwanted: answerID }))
+        .then(() => wake({ unwanted: answerID }))
         .catch((error) => log.warn({ err: error }, 'an answer without a client goes on to its end'));
     };
     if (!body.isResumable) signal.addEventListener('abort', leave, { once: true });

@@ -14,7 +14,7 @@ type Saving = Pick<TenantInput<never, never, never>, 'tenantID' | 'caller'> & { 
 export function saveConfig(em: EntityManager, saving: Saving, change: AIConfigChange): Promise<AIConfig> {
   const { tenantID, caller, secrets } = saving;
   return em.transactional(async (tx) => {
-    // Two first changes at once would each create a row.
+    // Without the lock, two first changes at once would each create a row.
     await onEntities(tx)('select pg_advisory_xact_lock(hashtextextended($1, 0))', [`ai.config.${tenantID}`]);
     const found = await tx.findOne(AIConfig, { tenantID });
     const before = openSettings(secrets, found);
@@ -46,7 +46,7 @@ interface Key {
   sealed: string | null | undefined;
 }
 
-/** Sealed anew only if it changes: otherwise the trail would show a change. */
+/** Seals a key only if it changes: otherwise the audit trail would show a change. */
 function sealedKey(secrets: KeyRing, { id, key, before, sealed }: Key): string | null {
   if (!key) return null;
   if (key === before && sealed) return sealed;

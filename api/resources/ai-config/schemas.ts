@@ -22,13 +22,13 @@ const settings = {
   apiKey: z.string().min(1).max(4_000).nullish().describe('The mask stands for the stored key'),
 };
 
-/** Paths are added behind it; and unlike the key, it is shown. */
+/** Whether an address has no credentials, query or fragment: paths are appended to it, and unlike the key, it is shown. */
 function isPlain(text: string): boolean {
   const url = URL.parse(text);
   return url === null || url.username + url.password + url.search + url.hash === '';
 }
 
-/** Undefined leaves, null clears. */
+/** A change of the configuration: absent fields stay as they are, null clears a field. */
 export const AIConfigChange = z
   .object({
     ...settings,

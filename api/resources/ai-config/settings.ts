@@ -7,7 +7,7 @@ import { sealedColumns } from '#shared/db/sealed-columns.ts';
 import type { AIConfig } from '#shared/entities/tables/ai-config.ts';
 import type { AIConfigTest } from './schemas.ts';
 
-/** Which fields are secret, and where they are sent. */
+/** Marks the fields that are secret, and those that say where the secret is sent. */
 const Fields = z.object({
   provider: destination(z.enum(aiProviders)),
   baseURL: destination(z.string()).nullable(),
@@ -15,14 +15,14 @@ const Fields = z.object({
   apiKey: secret(z.string()).nullable(),
 });
 
-/** With the key in clear. */
+/** The stored settings, with the key in clear text. */
 export function openSettings(secrets: KeyRing, config: AIConfig | null): AISettings | null {
   if (!config?.provider || !config.model) return null;
   const { id, provider, model, baseURL = null, apiKey } = config;
   return { provider, model, baseURL, apiKey: apiKey ? secrets.open(apiKey, sealedColumns.aiKey.context(id)) : null };
 }
 
-/** The settings after a change; null are those of the deployment. A stored key is not sent to another address. */
+/** The settings after a change; null stands for those of the deployment. A stored key is not sent to another address. */
 export function changeSettings(stored: AISettings | null, change: AIConfigTest): AISettings | null {
   if (change.provider === null) return null;
   const isTouched = [change.provider, change.baseURL, change.model, change.apiKey].some((field) => field !== undefined);
@@ -37,7 +37,7 @@ export function changeSettings(stored: AISettings | null, change: AIConfigTest):
   return settings;
 }
 
-/** As if the client had sent all of it, with the mask of the stored key. */
+/** Completes a change as if the client had sent all settings, with the mask in place of the stored key. */
 function givenOf(stored: AISettings | null, { provider, baseURL, model, apiKey }: AIConfigTest) {
   const isOther = provider !== undefined && provider !== null && provider !== stored?.provider;
   const storedKey = stored?.apiKey ? MASK : null;

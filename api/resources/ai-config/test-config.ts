@@ -23,7 +23,7 @@ export const testConfig = tenantRoute({
 
   async handle({ body, em, tenantID, caller, signal }, { secrets, config, messaging: { producer } }) {
     const stored = openSettings(secrets, await em.findOne(AIConfig, { tenantID }));
-    // To the worker, no settings are the stored ones.
+    // Without settings a worker uses the stored ones, so those of the deployment are sent with the request.
     const settings = changeSettings(stored, body) ?? config.ai;
     if (!settings) throw noModel();
     const payload = { kind: 'test', tenantID, caller, settings } as const;

@@ -35,7 +35,7 @@ export const ApiKeyCreate = z
   }))
   .meta({ id: 'ApiKeyCreate', examples: [exampleApiKeyCreate] });
 
-/** Absent fields stay. */
+/** Absent fields stay as they are. */
 export const ApiKeyUpdate = z
   .object({ ...settings, isDisabled: z.boolean().optional() })
   .transform(({ apiKeyTitle, ...body }) => ({ ...body, apiKeyName: body.apiKeyName ?? apiKeyTitle }))

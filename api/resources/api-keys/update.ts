@@ -56,9 +56,9 @@ function updateBy(words: Words): ApiRoute {
         const assigned = (await readRoleIDs(onEntities(tx), tenantID, [key.id])).get(key.id) ?? [];
         const roleIDs = body.roleIDs ?? assigned;
         const addedRoles = roleIDs.filter((id) => !assigned.includes(id));
-        const news = { permissions: added.filter((one) => !isCovered(one, before)), roleIDs: addedRoles };
-        const given = isRevived ? { permissions: after, roleIDs } : news;
-        await requireRights(tx, tenantID, { require, holds }, given);
+        const addedRights = { permissions: added.filter((one) => !isCovered(one, before)), roleIDs: addedRoles };
+        const toGrant = isRevived ? { permissions: after, roleIDs } : addedRights;
+        await requireRights(tx, tenantID, { require, holds }, toGrant);
 
         const { apiKeyName, apiKeyDescription, apiKeyExpiry: expiresAt, isDisabled, folderID } = body;
         const changes = { apiKeyName, apiKeyDescription, expiresAt, isDisabled, folderID, permissions: after };
@@ -73,7 +73,10 @@ function updateBy(words: Words): ApiRoute {
   });
 }
 
-/** Null means no expiry, undefined leaves it. */
+/**
+ * Whether a change makes the key valid for longer. A null `expiry` means no expiry, undefined leaves the expiry as it
+ * is.
+ */
 function lastsLonger({ expiresAt }: ApiKeyEntity, expiry: Date | null | undefined): boolean {
   if (!expiresAt || expiry === undefined) return false;
   return expiry === null || expiry > expiresAt;

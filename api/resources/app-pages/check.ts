@@ -25,8 +25,8 @@ interface Page {
 }
 
 /**
- * Requires that a page which is no draft may bind what its config names: it is there, the caller may use it, and so may the creator
- * of the page, as whom it runs for viewers.
+ * Requires that a page which is not a draft may bind the assets that its config names: they exist, and both the caller and the creator of
+ * the page, as whom they run for viewers, may execute them.
  */
 export async function requireBindable(
   { em, caller, require }: Saving,

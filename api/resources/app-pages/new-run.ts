@@ -8,7 +8,7 @@ import { openBinding } from './open-binding.ts';
 type Viewing = Parameters<typeof openBinding>[0];
 type Wanted = Omit<Parameters<typeof openBinding>[2], 'type'>;
 
-/** A run of the workflow that a page binds under an alias, as the creator of the page, to be accepted. */
+/** A run, to be accepted, of the workflow that a page binds under an alias. It runs as the creator of the page. */
 export async function newPageRun(
   { em, tenantID, caller }: Viewing,
   context: Pick<ApiContext, 'pool' | 'access' | 'runs'>,
@@ -21,7 +21,7 @@ export async function newPageRun(
   if (version.isEmpty) throw new AppError('CONFLICT', 'The workflow that the page binds has no nodes');
   for (const { permission, type, id } of version.assets) await binding.requireOfCreator(permission, `${type}:${id}`);
 
-  // A viewer waits for it, whether a user or an API key has created the page.
+  // A user who views the page waits for the run, whether a user or an API key has created the page.
   const asked = {
     class: caller.type === 'user' ? ('interactive' as const) : ('batch' as const),
     priority: undefined,

@@ -26,7 +26,7 @@ export const AppPageCreate = z
   .object({ appPageTitle: Title, appPageConfig: AppPageConfig, isDraft: isDraft.default(false), ...described })
   .meta({ id: 'AppPageCreate', examples: [exampleAppPageCreate] });
 
-/** Undefined leaves, null clears. */
+/** Absent fields stay as they are, null clears a field. */
 export const AppPageUpdate = z
   .object({
     appPageTitle: Title.optional(),

@@ -21,8 +21,8 @@ export const verifyAuditTrail = tenantRoute({
   async handle({ query, tenantID, signal }, { pool, config }) {
     const totals = { seals: 0, rows: 0 };
     const unsealedRows = await countUnsealed(pool, tenantID);
-    const strange = query.number === undefined ? undefined : await differsFromStored(pool, tenantID, query);
-    if (strange) return { isIntact: false, ...totals, unsealedRows, problem: strange };
+    const difference = query.number === undefined ? undefined : await differsFromStored(pool, tenantID, query);
+    if (difference) return { isIntact: false, ...totals, unsealedRows, problem: difference };
     const problem = await findProblem(pool, { tenantID, retention: config.worker.retention, totals, signal });
     return { isIntact: !problem, ...totals, unsealedRows, problem: problem ?? null };
   },
@@ -38,7 +38,7 @@ interface Checking {
   signal: AbortSignal;
 }
 
-/** The first seal that does not fit. */
+/** The first seal that does not match its rows, or the seal before it. */
 async function findProblem(
   pool: Pool,
   { tenantID, retention, totals, signal }: Checking,

@@ -25,13 +25,13 @@ interface Given {
   onlyIf?: FilterQuery<CollectionRequest>;
 }
 
-/** Checks the answer to an open request and stores it: of several at once, one. Then the run goes on. */
+/** Checks the answer to an open request, stores it, and wakes the run. Of concurrent answers, one is stored. */
 export async function takeAnswer(
   { em, runs }: { em: EntityManager; runs: Runs },
   request: CollectionRequest,
-  { submittedData: given, submittedBy, onlyIf = {} }: Given,
+  { submittedData: submitted, submittedBy, onlyIf = {} }: Given,
 ): Promise<void> {
-  const submittedData = checkSubmission(request.collectionConfig, given);
+  const submittedData = checkSubmission(request.collectionConfig, submitted);
   // The database's clock decides; the state of the row decides between two submissions.
   const inTime = { $or: [{ expiresAt: null }, { expiresAt: { $gt: raw<Date>('now()') } }] };
   const won = await em.nativeUpdate(

@@ -12,7 +12,7 @@ interface Answering {
   identity: Identity;
 }
 
-/** An API key acts for its creator, and is not the person whom a list of approvers names. */
+/** Rejects callers whom the request does not name as approvers. API keys are none: a list of approvers names persons. */
 export async function requireApprover(
   { collectionConfig }: CollectionRequest,
   { em, tenantID, identity }: Answering,
@@ -24,7 +24,7 @@ export async function requireApprover(
     throw new AppError('PERMISSION_DENIED', 'This request names other approvers', { reason: 'permission' });
 }
 
-/** Whether the caller may answer, for what only those are shown. */
+/** Whether the caller may answer the request, for details that only such callers see. */
 export async function mayAnswerRequest(
   request: CollectionRequest,
   { require, ...answering }: Answering & { require(access: readonly Access[]): Promise<void> },

@@ -8,7 +8,7 @@ import { CollectionField } from '#shared/workflow/nodes/kinds/data-collection.ts
 
 /**
  * Converts a submission to the fields of its request; unknown keys are dropped. Without fields it is checked by the form's schema.
- * Without that, or with one from before schemas were checked, every key passes.
+ * Without a schema, or with one that was stored before schemas were checked, every key passes.
  */
 export function checkSubmission(collectionConfig: JsonObject, submitted: JsonObject): JsonObject {
   const fields = Fields.safeParse(collectionConfig.fields).data ?? [];

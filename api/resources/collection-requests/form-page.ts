@@ -10,7 +10,8 @@ import type { ShownToHolder } from './schemas.ts';
 
 type Shown = z.output<typeof ShownToHolder>;
 
-// Posts to its own address. A number stays a text where it is none, so that the server says what is wrong with it.
+// The script posts to the address of the page. An input that is no number is sent as a text, so that the server names
+// the fault.
 const script = `
 const form = document.querySelector('form');
 const outcome = document.querySelector('[role=status]');
@@ -64,7 +65,7 @@ export function sendForm(response: Response, form: Shown): void {
   sendPage(response, title || 'Form', html`<pre>${description}</pre>${controlsOf(form)}`);
 }
 
-/** In place of a form that cannot be answered. */
+/** Sends a page in place of a form that cannot be answered. */
 export function sendNoForm(response: Response, message: string): void {
   sendPage(response, 'This form cannot be answered', html`<p>${message}.</p>`);
 }

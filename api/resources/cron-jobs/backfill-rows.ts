@@ -20,7 +20,7 @@ export async function countTicks(pool: Pool, ids: readonly string[]): Promise<(i
 const COUNT = `
 select backfill_id as id, status, count(*)::int as n from cron_tick where backfill_id = any($1::uuid[]) group by 1, 2`;
 
-/** After a backfill was marked as cancelled: its waiting ticks end here, and those that go on by the end of their runs. */
+/** Ends the ticks of a backfill that was marked as cancelled: those that wait at once, others by the end of their runs. */
 export async function endTicks(
   { pool, runs }: { pool: Pool; runs: Pick<Runs, 'end'> },
   { id, reason }: { id: string; reason: string },
@@ -30,7 +30,7 @@ export async function endTicks(
   if (ids.length > 0) await runs.end({ tenantID: null, ids, status: 'CANCELLED', error: null });
 }
 
-// A tick between two attempts has no run that could be cancelled.
+// Ticks between two attempts are ended too: they have no run that could be cancelled.
 const END = `
 with job as (select j.id from cron_job j join cron_backfill b on b.cron_job_id = j.id where b.id = $1 for no key update of j),
 ended as (

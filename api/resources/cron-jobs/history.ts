@@ -37,7 +37,7 @@ export const listCronJobHistory = tenantRoute({
   },
 });
 
-/** When the runs that have not ended began. A tick learns it at their end. */
+/** Start times of the runs of ticks that have not ended. A tick itself stores the start only when its run has ended. */
 async function readStarts(em: EntityManager, ticks: readonly CronTick[]): Promise<ReadonlyMap<string, Date | null>> {
   const ids = ticks.flatMap(({ status, instanceID }) => (status === 'SCHEDULED' && instanceID ? [instanceID] : []));
   if (ids.length === 0) return new Map();

@@ -6,7 +6,7 @@ export interface OpenTicks {
   waiting: number;
 }
 
-/** Ticks of jobs whose work goes on, and those that wait for it. */
+/** Counts the ticks of jobs whose work is under way, and the ticks that wait for that work to end. */
 export async function countOpenTicks(
   pool: Pool,
   cronJobIDs: readonly string[],

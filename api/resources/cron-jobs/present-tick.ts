@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { CronTick } from '#shared/entities/tables/cron-tick.ts';
 import type { CronHistoryRecord } from './history-schemas.ts';
 
-/** `startedAt`: when its run began, if it goes on. */
+/** `began`: when the run of the tick began, if it has not ended. */
 export function presentTick(tick: CronTick, began?: Date | null): z.input<typeof CronHistoryRecord> {
   const { id, cronJobID, status, triggerType, outcome, scheduledAt, attempts, finishedAt, error } = tick;
   const startedAt = tick.startedAt ?? began;
