@@ -4,7 +4,7 @@ import type { Messages } from './backplane/index.ts';
 /** Tells workers that tokens wait to be revoked at a provider. */
 export const REVOCATIONS_CHANNEL = 'oauth.revocations';
 
-/** Called after the commit. A worker that does not get the message finds the tokens when it looks the next time. */
+/** Sends the message after the commit. A worker that does not get it finds the tokens with its next poll. */
 export function tellRevokers(messages: Messages, log: Logger): void {
   messages.publish(REVOCATIONS_CHANNEL, {}).catch((error) => log.debug({ err: error }, 'workers not told'));
 }

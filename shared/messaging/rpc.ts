@@ -46,7 +46,7 @@ export interface RPCStats {
 /** A worker's reply, sealed. */
 export const RPCOutcome = z.union([z.object({ error: WireError }), z.object({ answer: OwnJson })]);
 
-/** A reply as it was announced: sealed, or so many bytes in the table. */
+/** A reply as announced on the channel: the sealed reply itself, or only its length if it is in the table `ask_reply`. */
 type Reply = Omit<z.output<typeof RPCReply>, 'askID'>;
 
 /** Longer than for a job that has a row: the sweep does not find a request that was not enqueued. */
@@ -117,12 +117,12 @@ export function createRPC({ backplane, producer, pool, secrets, logger, tenant =
   ): Promise<DisposableStack> {
     // A request that got its permits later than this would be begun and then broken off.
     const timeout = AbortSignal.timeout(Math.ceil(timeoutMs - 2 * replyMarginMs(timeoutMs)));
-    const until = signal ? AbortSignal.any([signal, timeout]) : timeout;
+    const giveUpSignal = signal ? AbortSignal.any([signal, timeout]) : timeout;
     using permits = new DisposableStack();
     for (const [kind, max] of Object.entries<number>(definition.maxConcurrent)) {
       if (limitKeys[kind] === undefined) continue;
       const semaphore = { key: `${definition.name} ${kind} ${limitKeys[kind]}`, permits: max };
-      const release = await semaphores.acquirePermit(semaphore, IN_ORDER, until);
+      const release = await semaphores.acquirePermit(semaphore, IN_ORDER, giveUpSignal);
       if (!release) throw tooLate({ begun: false, isAborted: signal?.aborted ?? false });
       permits.defer(release);
     }
@@ -167,7 +167,7 @@ export function createRPC({ backplane, producer, pool, secrets, logger, tenant =
   }
 
   async function takeStoredReply(askID: string, bytes: number | undefined): Promise<string | undefined> {
-    // The text of the reply, and the response to the client.
+    // Twice the length: for the text of the reply and for the response to the client.
     await currentReservation()?.reserve(2 * (bytes ?? (await lengthOfReply(askID))));
     const { rows } = await pool.query<{ sealed: string }>('delete from ask_reply where ask_id = $1 returning sealed', [
       askID,
@@ -193,12 +193,12 @@ export function createRPC({ backplane, producer, pool, secrets, logger, tenant =
   /** Withdraws the request, or tells its worker to stop. The error says whether a worker has begun. */
   async function giveUp(definition: AnyRPC, askID: string, signal: AbortSignal | undefined): Promise<AppError> {
     const begun = !(await withdrawRequest(definition, askID));
-    // The message may be lost. The worker then stops, or stops to wait for a permit, at the deadline.
+    // The message may be lost. The worker then stops its work, or stops waiting for a permit, at the deadline.
     await backplane.messages.publish(RPC_CANCEL, { askID }).catch(() => undefined);
     return tooLate({ begun, isAborted: signal?.aborted ?? false });
   }
 
-  /** Claims the request itself: true if no worker had, and then none ever will. */
+  /** Claims the request in place of a worker. True if no worker had claimed it; from then on none can. */
   async function withdrawRequest(definition: AnyRPC, askID: string): Promise<boolean> {
     backplane
       .queue(definition.name)
@@ -224,7 +224,7 @@ export function createRPC({ backplane, producer, pool, secrets, logger, tenant =
   };
 }
 
-/** A subscription that knows when it receives: a reply that is published before would be lost. */
+/** Opens a subscription that knows when it is active, since a reply published before would be lost. To find out, it sends itself messages. */
 function openChannel(messages: Messages, name: string, listener: (message: unknown) => void) {
   const { promise: heard, resolve } = Promise.withResolvers<void>();
   let isHeard = false;
@@ -284,7 +284,7 @@ export function replyMarginMs(leftMs: number): number {
   return Math.floor(Math.min(250, leftMs / 4));
 }
 
-/** The same error, whether the caller or the worker detects the timeout first. */
+/** The error of a timeout: the same, whether the caller or the worker detects it first. */
 export function tooLate({ begun, isAborted = false }: { begun: boolean; isAborted?: boolean }): AppError {
   const what = begun
     ? 'A worker has begun and did not answer in time: the outcome is unknown'

@@ -6,14 +6,14 @@ interface Unsent {
 }
 
 /**
- * Has a connection end when it is told to, also while it waits to connect again, and those that are copied from it. ioredis 6.0.0 only
- * stops its timer then: it never says `end`, which BullMQ waits for when it closes a consumer, and the commands that it would send again
- * stay without an answer, so that the process never ends (redis/ioredis#2169, taskforcesh/bullmq#4656).
+ * Makes a connection, and all duplicates of it, end on `disconnect` also while it waits to reconnect. ioredis 6.0.0 then only stops its
+ * timer: it never emits `end`, which BullMQ waits for when it closes a consumer, and the commands that it would send again stay without
+ * an answer, so that the process never ends (redis/ioredis#2169, taskforcesh/bullmq#4656).
  */
 export function endingRedis(client: Redis): Redis {
   const disconnect = client.disconnect.bind(client);
   client.disconnect = (reconnect = false) => {
-    // In this state ioredis ends at once.
+    // In the state `wait` ioredis ends at once.
     if (client.status === 'reconnecting' && !reconnect) client.status = 'wait';
     disconnect(reconnect);
   };

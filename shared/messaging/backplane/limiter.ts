@@ -78,8 +78,8 @@ function createExactLimiter(store: RateLimiterAbstract, limit: Limit, logger: Lo
 
   const count = createBatcher(async (takes: Take[]) => {
     const sums = new Map<string, number>();
-    // The sum of each take and of earlier takes with its key.
-    const upTo = takes.map(({ key, points }) => {
+    // For each take, the sum of its points and those of earlier takes with the same key.
+    const sumsSoFar = takes.map(({ key, points }) => {
       const sum = (sums.get(key) ?? 0) + points;
       sums.set(key, sum);
       return sum;
@@ -87,7 +87,7 @@ function createExactLimiter(store: RateLimiterAbstract, limit: Limit, logger: Lo
     const counted = await countBatch(sums);
     return takes.map(({ key }, index) => {
       const result = counted?.get(key);
-      const later = (sums.get(key) ?? 0) - (upTo[index] ?? 0);
+      const later = (sums.get(key) ?? 0) - (sumsSoFar[index] ?? 0);
       return result && allowanceOf(result, maxPoints, later);
     });
   });

@@ -2,7 +2,7 @@ import { createLocalCount } from './local-count.ts';
 import type { Limit, Limiter } from './types.ts';
 
 /**
- * Counts in this process, and adds the points to the shared count once in `addEveryMs`: no request waits for the store. Several
+ * Counts in this process, and adds the points to the shared count once every `addEveryMs`, so that no request waits for the store. Several
  * processes together may allow more than the limit, by what they count in that time.
  */
 export function countLoosely(exact: Limiter, { points: limit, seconds }: Limit, addEveryMs: number): Limiter {

@@ -4,7 +4,7 @@ import type { Warn } from '../../core/throttled-warning.ts';
 import { createSubscriptions } from './subscriptions.ts';
 import { watchListeners } from './watch-listeners.ts';
 
-/** LISTEN on a connection of its own, which is opened again when it breaks, or with `answerMs` when it is silent. */
+/** LISTEN on a connection of its own. It is opened again when it breaks or, with `answerMs`, when the server does not answer in that time. */
 export function createChannels(
   connectionString: string,
   prefix: string,

@@ -23,16 +23,16 @@ import {
 } from './types.ts';
 import { watchListeners } from './watch-listeners.ts';
 
-// On a pool that is lent to it BullMQ uses its default schema.
+// The default schema of BullMQ: it sets no other on a pool that it is given.
 const schema = 'bullmq';
 // Jobs do not wait for the disk: the record of the work is its row, and the sweep adds a job again that Postgres lost in a
 // crash.
 const LAZY = '-c synchronous_commit=off';
-/** More are added by one statement, which makes two temporary tables: 7 ms, and 0.1 for each job. One alone takes 1 ms. */
+/** Up to so many jobs are added one by one, 1 ms each. More are added in bulk, with two temporary tables: 7 ms, and 0.1 ms for each job. */
 const FEW_JOBS = 8;
-/** How long a message to sockets may take; its connection is closed then, and others go on another one. */
+/** Time limit of sending a message to sockets. After that its connection is closed, and later messages use a new one. */
 const SEND_MS = 10_000;
-/** Characters of a job's payload. Larger ones are added alone, so that a statement stays below 8 MB. */
+/** Characters of a field of a payload. A job with a larger field is not batched with others, so that a statement stays below 8 MB. */
 const LARGE_JOB = 16_384;
 
 type PoolOptions = pg.PoolConfig & { answerMs?: number };
@@ -49,7 +49,7 @@ export function createPostgresBackplane(config: BackplaneConfig, logger: Logger)
   const warnRarely = createThrottledWarning(logger);
   let isClosed = false;
   const warn: Warn = (...warning) => {
-    // Connections that are closed say so.
+    // Connections that are closed on purpose report an error too.
     if (!isClosed) warnRarely(...warning);
   };
 
@@ -64,7 +64,7 @@ export function createPostgresBackplane(config: BackplaneConfig, logger: Logger)
     });
     surviveLostConnections(pool, (error) => warn(error, 'a connection of the queues broke'));
     if (answerMs) limitAnswers(pool, answerMs);
-    // Each queue listens for its errors; from eleven on Node would warn of a leak.
+    // Each queue adds a listener for errors of the pool; with more than ten Node would warn of a leak.
     pool.setMaxListeners(0);
     const taken = new Set<pg.PoolClient>();
     pool.on('acquire', (client) => taken.add(client));
@@ -73,7 +73,7 @@ export function createPostgresBackplane(config: BackplaneConfig, logger: Logger)
     return pool;
   }
 
-  /** On which BullMQ waits for jobs, which it also asks for every five seconds, and socket adapters for messages. */
+  /** Connections with LISTEN: on them BullMQ waits for jobs, for which it also polls every five seconds, and socket adapters for messages. */
   function* listeners(): Iterable<pg.PoolClient> {
     for (const taken of pools.values())
       for (const client of taken) if (client.listenerCount('notification') > 0) yield client;
@@ -82,8 +82,8 @@ export function createPostgresBackplane(config: BackplaneConfig, logger: Logger)
 
   // The schema must be on the search path: BullMQ sets it only on pools that it makes itself.
   const producers = open(5, { options: `-c search_path=${schema} ${LAZY}` });
-  /** Functions by queue: each adds a job together with those that others add meanwhile. 600 at once took 330 ms one by one, 60 ms so. */
-  const gathering = new Map<string, (job: NewJob) => Promise<void>>();
+  /** By queue, the function that adds a job in one batch with jobs added at the same time: 600 jobs took 60 ms, and 330 ms one by one. */
+  const batchers = new Map<string, (job: NewJob) => Promise<void>>();
   const messages = createChannels(connectionString, `gantry.${prefix}`, producers, {
     ...{ logger, warn },
     answerMs: config.answerMs,
@@ -109,14 +109,14 @@ export function createPostgresBackplane(config: BackplaneConfig, logger: Logger)
     else await Promise.all(jobs.map((job) => queue.add(job.name, job.data, job.opts)));
   }
 
-  function gather(name: string, job: NewJob): Promise<void> {
-    const known = gathering.get(name);
+  function addBatched(name: string, job: NewJob): Promise<void> {
+    const known = batchers.get(name);
     if (known) return known(job);
     const add = createBatcher<NewJob, void>(async (jobs) => {
       await addBatch(name, jobs);
       return jobs.map(() => undefined);
     });
-    gathering.set(name, add);
+    batchers.set(name, add);
     return add(job);
   }
 
@@ -136,7 +136,7 @@ export function createPostgresBackplane(config: BackplaneConfig, logger: Logger)
     queue: openQueue,
     async add(name, jobs) {
       const [first, ...others] = jobs;
-      if (first && others.length === 0 && !isLarge(first)) await gather(name, first);
+      if (first && others.length === 0 && !isLarge(first)) await addBatched(name, first);
       else await addBatch(name, jobs);
     },
     setTimer: (name, id, timer) => setTimer(openQueue(name), id, timer),
@@ -144,7 +144,7 @@ export function createPostgresBackplane(config: BackplaneConfig, logger: Logger)
     removeEnded: (name, ids) => removeEndedJobs(openQueue(name), ids),
     worker(name, process, options) {
       const settings = workerSettings(options);
-      // One of them listens. On a pool of its own BullMQ would open that one, and hear its errors a moment too late.
+      // One of the connections listens. If BullMQ opened it on a pool of its own, it would listen for its errors a moment too late.
       const connection = open(options.hasFewJobs ? 2 : 3, {
         options: `-c search_path=${schema} ${LAZY}`,
         application_name: `gantry.${prefix}.worker`,
@@ -160,7 +160,7 @@ export function createPostgresBackplane(config: BackplaneConfig, logger: Logger)
       });
     },
     adapter: socketAdapter,
-    // Its adapters find each other by heartbeats, so one that only sends would be asked and never answer.
+    // A full adapter: on Postgres adapters find each other by heartbeats, so the others would wait for answers of one that only sends.
     sendingAdapter: socketAdapter,
     messages,
     limiter(limit) {
@@ -227,9 +227,9 @@ function isLarge({ data }: NewJob): boolean {
 }
 
 /**
- * A consumer whose BullMQ worker is made anew until it is connected. BullMQ remembers for ever that the first connection failed: a
- * worker that was started while Postgres restarted would ask in an endless loop and never get a job. For the same reason queues
- * are forgotten when they did not get ready.
+ * A consumer whose BullMQ worker is created again until it is connected. BullMQ remembers for ever that the first connection failed: a
+ * worker that was started while Postgres restarted would poll in an endless loop and never get a job. For the same reason `openQueue`
+ * drops a queue that did not get ready.
  */
 function startedAgain(open: () => Worker): JobWorker {
   let worker = open();
@@ -262,7 +262,7 @@ function isReady(worker: Worker): Promise<boolean> {
   );
 }
 
-/** Ends a pool even if a connection is never given back: when the socket adapter is closed, it may forget one that it opens. */
+/** Ends a pool even if a connection is never released: a socket adapter that is closed while it opens a connection forgets it. */
 async function endPool(pool: pg.Pool, taken: ReadonlySet<pg.PoolClient>): Promise<void> {
   const ended = pool.end();
   const timer = setInterval(() => {

@@ -21,10 +21,10 @@ import {
   workerSettings,
 } from './types.ts';
 
-/** Without an answer for this long a command fails, and its connection is made anew, so that commands do not pile up. */
+/** Time limit of an answer. After that the command fails and its connection is opened again, so that commands do not pile up. */
 const SILENCE_MS = 5_000;
 
-/** How often a consumer that closes asks whether Redis is there. */
+/** Interval at which a closing consumer checks whether Redis still answers. */
 const CLOSING_PING_MS = 3_000;
 
 /** Backplane for production, on standalone Redis or Sentinel. */
@@ -36,7 +36,7 @@ export function createRedisBackplane(config: BackplaneConfig, redis: RedisConfig
   const warnRarely = createThrottledWarning(logger);
   let isClosed = false;
   const warn: typeof warnRarely = (...warning) => {
-    // Connections that are closed say so.
+    // Connections that are closed on purpose report an error too.
     if (!isClosed) warnRarely(...warning);
   };
 
@@ -48,8 +48,8 @@ export function createRedisBackplane(config: BackplaneConfig, redis: RedisConfig
   }
 
   /**
-   * The adapter does not handle the rejections of its commands. A process that is stopped while it connects, or while Redis
-   * is away, would end with exit code 1 instead of handing back its work.
+   * Opens a connection for the socket adapter, which does not handle rejections of its commands. Unhandled, they would end a process that is
+   * stopped while it connects, or while Redis is away, with exit code 1 before it has handed back its work.
    */
   function connectAdapter(): Redis {
     const client = connect({ maxRetriesPerRequest: null });
@@ -145,7 +145,7 @@ export function createRedisBackplane(config: BackplaneConfig, redis: RedisConfig
       // No arrow function: a server calls it with `new`.
       return function sendingAdapter(namespace: Namespace) {
         const adapter = create(namespace);
-        // This ends the subscriptions, and no more: sending needs only the other connection.
+        // Closing only ends the subscriptions; sending uses the other connection.
         void adapter.close();
         return adapter;
       };

@@ -5,18 +5,18 @@ export interface SocketPool {
   /** A connection to listen on. */
   connect(): Promise<pg.PoolClient>;
   query: pg.Pool['query'];
-  /** From now on no connection is checked out. */
+  /** Closes the connection in use; no other is checked out any more. */
   close(): void;
 }
 
 /**
- * The pool of one socket adapter, which listens on one connection and sends on another. The adapter never releases a connection:
- * each that broke would use up one of the pool for good, and after two nothing could be sent any more. After a failed LISTEN it even
- * asks for two. So the connection that is checked out last is the only one: those before it, and those that have ended, are closed.
+ * The pool of one socket adapter, which listens on one connection and sends on another. The adapter never releases a connection: every
+ * broken one would occupy the pool for good, until nothing could be sent any more. After a failed LISTEN it even requests two. So only the
+ * connection that was checked out last stays open: earlier ones, and those that have ended, are closed.
  */
 export function createSocketPool(listening: pg.Pool, sending: pg.Pool): SocketPool {
   let checkedOut: pg.PoolClient | undefined;
-  let asked = 0;
+  let requestCount = 0;
   let isClosed = false;
 
   // The adapter also releases its connection when it is closed.
@@ -31,23 +31,23 @@ export function createSocketPool(listening: pg.Pool, sending: pg.Pool): SocketPo
   }
 
   function takeBack(client: pg.PoolClient): void {
-    // The adapter would ask for another one, which it has done already, or must not do any more.
+    // Without its listener the adapter does not request another connection: it has done so already, or the pool is closed.
     client.removeAllListeners('end');
     giveBack(client);
   }
 
   return {
     async connect() {
-      asked += 1;
-      const own = asked;
+      requestCount += 1;
+      const request = requestCount;
       if (checkedOut) takeBack(checkedOut);
       const client = await listening.connect();
-      if (isClosed || own !== asked) {
+      if (isClosed || request !== requestCount) {
         client.release(true);
         return new Promise(() => undefined);
       }
       checkedOut = client;
-      // The adapter's own listener then asks for another one.
+      // The adapter's own listener for `end` then requests another connection.
       client.once('end', () => {
         if (checkedOut === client) giveBack(client);
       });

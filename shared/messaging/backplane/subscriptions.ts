@@ -7,7 +7,7 @@ export function createSubscriptions(logger: Logger) {
   const listeners = new Map<string, Set<Listener>>();
 
   return {
-    /** Goes on to channels that are added meanwhile. */
+    /** The iterator also reaches channels that are added while it runs. */
     channels: () => listeners.keys(),
     /** Whether this is the channel's first listener. */
     add(channel: string, listener: Listener): boolean {

@@ -33,8 +33,8 @@ export interface WorkerOptions {
 }
 
 /**
- * Settings of a BullMQ worker. Checked here, because Redis takes whole numbers only and says so late: it refused every look for jobs
- * whose lock had expired while the interval was 2666.67 ms.
+ * Settings of a BullMQ worker. Checked here, because Redis accepts whole numbers only and refuses others late: with an interval of
+ * 2666.67 ms it refused every search for jobs whose lock had expired.
  */
 export function workerSettings({ concurrency, maxStalledCount, leaseMs }: WorkerOptions) {
   const settings = {
@@ -75,7 +75,7 @@ export async function setTimer(queue: JobQueue, id: string, { expression, timezo
   await queue.upsertJobScheduler(id, { pattern: expression, tz: timezone }, { name: queue.name, data: payload, opts });
 }
 
-/** BullMQ finds the next time of a timer by the same calendar as the ledger of ticks. */
+/** Makes BullMQ compute the next time of a timer by the calendar that `nextTick` uses, so that timers and ticks agree. */
 export const timerSettings = {
   repeatStrategy: (ms: number, { pattern = '', tz = 'UTC' }: { pattern?: string; tz?: string }) =>
     calendarOf(pattern, tz).next(ms),
@@ -96,7 +96,7 @@ export interface Limit {
   seconds: number;
   /** If the store does not answer: each process counts locally, or all calls are refused (UNAVAILABLE). */
   whenAway: 'countHere' | 'refuse';
-  /** Counts in this process, and adds to the shared count this often. Absent: every call counts in the store. */
+  /** If present, each process counts by itself and adds to the shared count at this interval. Absent: every call counts in the store. */
   addEveryMs?: number;
 }
 
@@ -117,14 +117,14 @@ export interface Limiter {
   close(): Promise<void>;
 }
 
-/** Queues, sockets, messages and rate limits over Redis or Postgres. No other code asks which of them. */
+/** Queues, sockets, messages and rate limits over Redis or Postgres. No other code depends on which of the two it is. */
 export interface Backplane extends AsyncDisposable {
   readonly kind: 'redis' | 'postgres';
   /** The producer's side of a queue; one per name, closed with the backplane. */
   queue(name: string): JobQueue;
   /** Adds jobs to a queue. When it rejects, some of them may have been added all the same. */
   add(name: string, jobs: readonly NewJob[]): Promise<void>;
-  /** Removes the jobs with these ids that have ended and are kept to be read. */
+  /** Removes the jobs with these ids that have ended and are retained for the board. */
   removeEnded(name: string, ids: readonly string[]): Promise<void>;
   /** Adds a job at every tick of an expression; a second timer with this id replaces the first. */
   setTimer(name: string, id: string, timer: Timer): Promise<void>;
@@ -133,7 +133,7 @@ export interface Backplane extends AsyncDisposable {
   worker(name: string, process: ProcessJob, options: WorkerOptions): JobWorker;
   /** For `new Server({ adapter })`. */
   adapter(): NonNullable<ServerOptions['adapter']>;
-  /** The same for a process that has no sockets and only sends: on Redis it receives nothing of what others send. */
+  /** Like `adapter`, for a process that has no sockets and only sends: on Redis it does not receive the messages of other processes. */
   sendingAdapter(): NonNullable<ServerOptions['adapter']>;
   readonly messages: Messages;
   /** Creates a limiter, to be kept by the caller. Requests of all processes count together. */

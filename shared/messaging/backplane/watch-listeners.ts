@@ -1,8 +1,8 @@
 import type pg from 'pg';
 
 /**
- * Asks connections that listen, and otherwise only wait, whether they are alive: one that stays open and carries nothing would bring no
- * message any more, and TCP may never notice. One without an answer within `answerMs` emits an error and ends, and its owner opens another.
+ * Checks connections that only listen for whether they are alive: a dead one that stays open would deliver no messages any more, and TCP may
+ * never notice. A connection without an answer within `answerMs` emits an error and ends, and its owner opens another.
  */
 export function watchListeners(
   listeners: () => Iterable<pg.ClientBase>,
@@ -15,9 +15,9 @@ export function watchListeners(
     try {
       await client.query({ text: 'select', query_timeout: answerMs } as pg.QueryConfig);
     } catch (error) {
-      // Without a listener its owner has closed it.
+      // Without a listener the owner has closed the connection already, and the event would be an uncaught exception.
       if (client.listenerCount('error') > 0) client.emit('error', error);
-      // With a statement under way it does not wait for the other side.
+      // The statement is still under way, so `end` closes the connection without waiting for the server.
       (client as pg.Client).end().catch(() => undefined);
     }
     asked.delete(client);

@@ -4,27 +4,27 @@ import { AISettings } from '../../apps/ai/providers.ts';
 import { Caller } from '../../core/caller.ts';
 import { defineRPC } from './define-rpc.ts';
 
-const asked = { tenantID: z.uuid(), caller: Caller };
+const requester = { tenantID: z.uuid(), caller: Caller };
 
 /** A call of a language model, with the tenant's configuration or the deployment's. Permissions have been checked by the API. */
 export const aiCalls = defineRPC({
   name: 'ai.calls',
   request: z.discriminatedUnion('kind', [
     /** With the stored settings, or with those of the request. */
-    z.object({ kind: z.literal('test'), ...asked, settings: AISettings.nullable() }),
+    z.object({ kind: z.literal('test'), ...requester, settings: AISettings.nullable() }),
     z.object({
       kind: z.literal('text'),
-      ...asked,
+      ...requester,
       /** The purpose for which the tokens are counted. */
       purpose: z.enum(['query', 'workflow']),
       instructions: z.string(),
       messages: z.array(AIMessage).min(1),
       maxOutputTokens: z.int().positive(),
     }),
-    /** Answers a session up to the next calls of tools; what it is to be answered, and the answer, are rows. */
+    /** Continues an answer of a chat up to the next tool calls of the model. The messages of the session and the answer itself are rows. */
     z.object({
       kind: z.literal('chat'),
-      ...asked,
+      ...requester,
       answerID: z.uuid(),
       place: z.string().nullable(),
       step: z.int().optional(),

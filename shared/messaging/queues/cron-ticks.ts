@@ -11,7 +11,7 @@ export const cronTicks = defineQueue({
   maxStalledCount: 1,
   isRetained: () => false,
   deadLetters: null,
-  // Timers of one moment share a poll.
+  // Timers that fire at the same moment share one poll of the cron jobs.
   concurrency: 20,
   hasFewJobs: true,
 });

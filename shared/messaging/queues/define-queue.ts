@@ -19,7 +19,7 @@ export interface QueueDefinition<
   readonly maxStalledCount: number;
   /** Whether a completed job may stay readable on the board. Not if its id may be needed again: a retained job blocks it. */
   isRetained(result: z.output<Result>): boolean;
-  /** The payload of a job that stays readable. Absent: as it is. */
+  /** The payload to show for a job that stays readable. Absent: the payload unchanged. */
   readable?(payload: z.output<Payload>): z.input<Payload>;
   /** Jobs at once in one worker process, if that is not the number of its slots: for work that mostly waits for others. */
   readonly concurrency?: number;
@@ -27,7 +27,7 @@ export interface QueueDefinition<
   readonly hasFewJobs?: boolean;
   /** The queue that receives a job after its last failure. */
   readonly deadLetters: string | null;
-  /** Undefined: an id that no other job has. */
+  /** The id of the job. Undefined: the job gets a unique id. */
   jobID?(payload: z.output<Payload>): string | undefined;
 }
 

@@ -19,7 +19,7 @@ export const RPCJob = z.object({
 export const RPC_CANCEL = 'asks.cancel';
 export const RPCCancel = z.object({ askID: z.uuid() });
 
-/** The reply on the channel. Without `sealed` the response is in `ask_reply`, and has so many bytes. */
+/** The reply on the channel. Without `sealed` the response is in the table `ask_reply`, and `bytes` is its length. */
 export const RPCReply = z.object({
   askID: z.uuid(),
   sealed: z.string().optional(),
@@ -59,7 +59,7 @@ interface RPCSettings<Name, Request extends z.ZodType, Response> {
   isShort?: (request: z.output<Request>) => boolean;
 }
 
-/** Requests of one queue that a worker takes from it. Most wait there for a permit (`acquirePermit`). */
+/** Most requests of one queue that a worker has taken from it at once. Most of them wait in the worker for a permit (`acquirePermit`). */
 const MAX_TAKEN = 2_000;
 
 export function defineRPC<const Name extends string, Request extends z.ZodType, Response extends z.ZodType>({

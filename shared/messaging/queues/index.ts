@@ -12,7 +12,7 @@ import { widgetData } from './widget-data.ts';
 import { workflowPlans } from './workflow-plans.ts';
 import { workflowRuns } from './workflow-runs.ts';
 
-/** Every queue. `workers/processors/index.ts` holds what each does; the compiler keeps the two in step. */
+/** Every queue. `workers/processors/index.ts` has the processor of each; the compiler keeps the two in step. */
 export const queues = [
   workflowRuns,
   listenerEvents,

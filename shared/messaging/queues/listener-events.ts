@@ -14,9 +14,9 @@ export const listenerEvents = defineQueue({
   attempts: 1, // The row says when it is tried again; the queue's own retry would know nothing of it.
   backoffMs: 0,
   maxStalledCount: 10, // An event is finished once, however often it is delivered.
-  // One that is put back gets a job with the same id.
+  // An event that stays pending may get a job with the same id, which a retained job would block.
   isRetained: ({ outcome }) => outcome !== 'pending',
-  // Others of the process wait for the same statements: these are many, and each is short.
+  // Many more than slots, because a job is short and mostly waits for statements that it shares with other jobs of the process.
   concurrency: 200,
   deadLetters: 'listener.events.dlq',
   jobID: ({ eventID, attempt }) => `${eventID}.${attempt}`,

@@ -92,7 +92,7 @@ export const DatabaseOperation = z.discriminatedUnion('kind', [
 export type DatabaseOperation = z.infer<typeof DatabaseOperation>;
 export type DatabaseOperationOf<Kind extends DatabaseOperation['kind']> = Extract<DatabaseOperation, { kind: Kind }>;
 
-/** `source` of pages that are part of a file. */
+/** `source` of the stored result pages that belong to an exported file. */
 export const DATABASE_EXPORT = 'database.export';
 
 /** The result of `exportRows`: the first page of the rows, and where the others are stored. */
@@ -119,7 +119,7 @@ const lookups: ReadonlySet<DatabaseOperation['kind']> = new Set([
 export const tenantDatabase = defineRPC({
   name: 'tenant.database',
   request: z.object({ tenantID: z.uuid(), operation: DatabaseOperation }),
-  /** In the form of the route that asks. */
+  /** The response body of the route that sends the request. */
   response: OwnJsonObject,
   timeoutMs: 65_000,
   maxConcurrent: { tenant: 8 },

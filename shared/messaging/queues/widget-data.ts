@@ -9,7 +9,7 @@ const BindingOutcome = z.object({
   dataQueryID: z.uuid(),
   title: z.string(),
   rowCount: z.int().nullable(),
-  /** There were more rows than the query may return. */
+  /** Whether the query had more rows than it may return. */
   truncated: z.boolean(),
   durationMs: z.number(),
   isCached: z.boolean(),
@@ -29,7 +29,7 @@ export const widgetData = defineRPC({
       z.object({ kind: z.literal('stored'), widgetID: z.uuid() }),
       z.object({ kind: z.literal('given'), widgetType: z.string(), dataQueries: WidgetBindings }),
     ]),
-    /** For the templates in the inputs of its queries. */
+    /** The page's state, which the templates in the inputs of the widget's queries read. */
     state: JsonObject,
     /** Bypasses the cache. */
     isFresh: z.boolean(),

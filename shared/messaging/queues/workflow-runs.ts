@@ -14,7 +14,7 @@ export const workflowRuns = defineQueue({
   payload: z.object({
     tenantID: z.uuid().optional(),
     ...Claimable.shape,
-    /** From 1: a further job for this claim, whose id an earlier job cannot block. */
+    /** Number of a further job for the same claim, from 1. It is a part of the job's id, so that an earlier job cannot block it. */
     again: z.int().min(1).optional(),
     /** Runs of the same tenant and class. A worker of an earlier version does not see them; the sweep adds a job for each of them. */
     more: z
@@ -22,12 +22,12 @@ export const workflowRuns = defineQueue({
       .max(MAX_RUNS_PER_JOB - 1)
       .optional(),
   }),
-  /** `runs`: how many the job has claimed. `put back`: it has claimed none, for want of places. */
+  /** `runs`: how many the job has claimed. `put back`: none, because no permit was free; `drained`: none, because the worker stops. */
   result: z.object({ outcome: z.enum(['claimed', 'not claimed', 'put back', 'drained']), runs: z.int() }),
   attempts: 1, // The sweep brings a lost run back; the queue's own retry would hide the loss.
   backoffMs: 0,
   maxStalledCount: 10, // Given to another worker as it is: the claim is fenced, so a second delivery does nothing.
-  // After the claim the row has an epoch that no later job of the run has in its id.
+  // The claim raises the epoch of the row, so no later job of the run has this id, and a retained job blocks none.
   isRetained: ({ outcome }) => outcome === 'claimed',
   deadLetters: null,
   // Jobs of several runs have ids of their own: after a dispatch that is repeated, their runs may be grouped in another way.

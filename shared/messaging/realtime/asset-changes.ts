@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Resource } from '../../access/policy/permissions.ts';
 
-/** Assets of whose changes clients hear, with the resource that permissions name. */
+/** Assets whose changes are sent to clients, with the resource that permissions name. */
 export const changedAssets = {
   workflow: 'workflow',
   dataQuery: 'dataquery',

@@ -4,7 +4,7 @@ import { givenInputs, type InputsByName } from '../../core/schema/field-aliases.
 import { RunStatus } from '../../workflow/progress/status.ts';
 import { BridgeMode } from './widget-events.ts';
 
-/** In lower case, as in policy and rows. */
+/** An id, converted to lower case as it is in rules and rows. */
 const ID = z.uuid().toLowerCase();
 
 const LastSeq = z.int().min(0).describe('The events after this number are sent: that of the last one the client has');
@@ -36,7 +36,7 @@ const Room = z
 const UUID = '[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}';
 const WIDGET = new RegExp(`^(?:(${UUID})|widget_(${UUID})_\\S+)$`);
 
-/** A widget, or one of its places on a page: each place has a bridge of its own. */
+/** A widget, or one occurrence of it on a page: each occurrence is connected to a run by itself. */
 const WidgetKey = z
   .string()
   .max(255)
@@ -45,8 +45,8 @@ const WidgetKey = z
 
 /** The id of the widget in a key. */
 export function widgetOf(key: string): string {
-  const [, id, ofPlace] = WIDGET.exec(key) ?? [];
-  return (id ?? ofPlace ?? '').toLowerCase();
+  const [, id, idOfOccurrence] = WIDGET.exec(key) ?? [];
+  return (id ?? idOfOccurrence ?? '').toLowerCase();
 }
 
 const inputNames = ['inputParams', 'inputValues'] as const;

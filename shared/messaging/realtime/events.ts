@@ -24,8 +24,8 @@ const ofChange = {
 
 /**
  * Events that the server sends to clients. Every event of a run carries the run's `seq`, which counts its visible changes from
- * 1 without a gap. Several messages may tell of one change and share its number: the lines that a node has printed, its outcome, its
- * question, and that the run goes on or waits. All but the last of them have `more`: only with the last has a client all of that number.
+ * 1 without a gap. Several messages may belong to one change and share its number: the lines that a node has printed, its outcome, its
+ * question, and that the run goes on or waits. All but the last of them have `more`: a client has the whole change only with the last one.
  * An output above `MAX_INLINE_LENGTH` characters is omitted and `outputOmitted` is set: clients read it with
  * `GET …/workflows/instances/{instanceID}`.
  */
@@ -81,9 +81,9 @@ export const serverEvents = {
 
 /** Events that the server sends to sockets in the room of a tenant, or to all of a user. */
 export const tenantEvents = {
-  /** To those who may list and read the asset; several changes of a second are told together. */
+  /** To those who may list and read the asset; many changes of a moment are sent as one event. */
   asset_changed: AssetChange,
-  /** To those who may watch the run: it is new, or its status has changed. Of the newest runs, within about a second. */
+  /** To those who may watch the run: it is new, or its status has changed. Sent within about a second, for a tenant's newest runs only. */
   workflow_run_changed: RunChange,
   /** To those who may answer: a question waits for an answer, or no longer does. */
   workflow_data_collection_changed: QuestionChange,
@@ -108,7 +108,7 @@ export const tenantEvents = {
   }),
 } as const;
 
-/** Events that the server sends to sockets in other rooms, to whom they matter now: slow sockets, and those that are away, miss them. */
+/** Events that the server sends to sockets in other rooms. They matter only now: slow sockets, and clients that are not connected, miss them. */
 export const roomEvents = {
   /** To `tenant:<tenantID>`. */
   workflow_intake_update: IntakePauseUpdate,
@@ -120,9 +120,9 @@ export const roomEvents = {
 
 /** Events that the server sends to operators, in the namespace `/operator`. The OpenAPI document has their fields. */
 export const operatorEvents = {
-  /** To `fleet`: what `GET /api/v1/operator/fleet` answers, with each reading. */
+  /** To `fleet`, whenever the server has read the state of the fleet: the response of `GET /api/v1/operator/fleet`. */
   fleet_update: z.looseObject({}),
-  /** To `fleet:<tenantID>`: what `GET /api/v1/operator/fleet/tenants/{tenantID}` answers, with each reading. */
+  /** To `fleet:<tenantID>`, at the same times: the response of `GET /api/v1/operator/fleet/tenants/{tenantID}`. */
   fleet_tenant_update: z.looseObject({ tenantID: z.uuid() }),
 } as const;
 

@@ -10,7 +10,7 @@ export const ImportJobUpdate = z.object({
   jobID: z.uuid(),
   kind: z.enum(['import', 'rollback']),
   status: z.enum(['RUNNING', 'COMPLETED', 'FAILED']),
-  /** Assets that are written, of those that are to be. They are there for others when all are. */
+  /** Assets written so far, of `total`. Others see them only when all are written. */
   done: z.int(),
   total: z.int().nullable(),
 });

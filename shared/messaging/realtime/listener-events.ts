@@ -4,7 +4,7 @@ import { Json } from '../../core/json.ts';
 /** Message from a worker to all gateways: events for app pages. */
 export const LISTENER_BROADCAST = 'listener_events';
 
-/** Sent to `listener:app_page:<appPageID>` as `listener_event`. A client that is away learns nothing of it. */
+/** Sent to `listener:app_page:<appPageID>` as `listener_event`. A client that is not connected misses it. */
 export const PagePush = z.object({
   tenantID: z.uuid(),
   appPageID: z.uuid(),
@@ -12,7 +12,7 @@ export const PagePush = z.object({
   eventID: z.uuid(),
   channelName: z.string(),
   data: Json,
-  /** The event is too large for a message. */
+  /** Whether `data` was left out, because the event is too large for a message. */
   dataOmitted: z.literal(true).optional(),
   mode: z.enum(['replace', 'append']),
   /** Items that a page keeps in the mode `append`. */

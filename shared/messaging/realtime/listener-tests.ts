@@ -8,12 +8,12 @@ export const TEST_BROADCAST = 'listener_tests';
 export const ListenerTest = z.object({
   tenantID: z.uuid(),
   listenerID: z.uuid(),
-  /** As the actions get it; null if it is too large for a message. */
+  /** The event as the actions get it; null if it is too large for a message. */
   rawEvent: Json,
-  /** As the first transform has left it; null if it has filtered the event out or has failed. Without a transform, the event. */
+  /** The event as the first transform has changed it; null if that has filtered it out or failed. Without a transform: the event itself. */
   transformedEvent: Json,
   transformError: z.string().nullable(),
-  /** The event is too large for a message. */
+  /** Whether the events were left out, because they are too large for a message. */
   dataOmitted: z.literal(true).optional(),
   /** Milliseconds since 1970. */
   timestamp: z.int(),

@@ -10,7 +10,7 @@ const notificationKinds = [
   'connectionNotRevoked',
 ] as const;
 
-/** Sent to every socket of its user as `notification`. One that is away reads the list. */
+/** Sent to every socket of its user as `notification`. A client that is not connected reads the list of notifications later. */
 export const Notification = z
   .object({
     notificationID: z.uuid(),

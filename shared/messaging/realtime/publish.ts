@@ -14,15 +14,15 @@ export const RUN_BROADCAST = 'run_messages';
 export interface Publisher extends AsyncDisposable {
   /** Sends committed changes to the gateways, which order them and send them to the clients that watch the run. */
   runEvents(rows: readonly RunEventRow[]): void;
-  /** Tells the gateways of reminders, which they pass to the sockets of those who may answer. */
+  /** Sends reminders to the gateways, which pass them to the sockets of those who may answer. */
   reminders(messages: readonly ReminderMessage[]): void;
-  /** Tells the gateways of events, which they pass to the sockets that watch the pages. */
+  /** Sends events of listeners to the gateways, which pass them to the sockets that watch the app pages. */
   listenerEvents(messages: readonly PagePush[]): void;
-  /** Tells the gateways of events of listeners that are tested. */
+  /** Sends events of listeners that are tested to the gateways. */
   listenerTests(tests: readonly ListenerTest[]): void;
 }
 
-/** A process without sockets of its own speaks to the gateways through the adapter, so it needs no HTTP server. */
+/** Creates the publisher of a process without sockets. It reaches the gateways through the socket adapter, so it needs no HTTP server. */
 export function createPublisher(backplane: Backplane): Publisher {
   const io = new Server({ adapter: backplane.sendingAdapter() });
   // The adapter is created with the namespace, and the namespace on first access.

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { tenantEvents } from './events.ts';
 
-/** Message from a worker to all gateways: reminders that stand in the timelines of runs. */
+/** Message from a worker to all gateways: reminders, which are also events in the timelines of runs. */
 export const REMINDER_BROADCAST = 'question_reminders';
 
 /** A reminder as it is shown to those who may answer, with who they are. */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { RunStatus } from '../../workflow/progress/status.ts';
 
-/** Changes that a socket is told one by one; of more in a moment, it is told as one. */
+/** Most changes of a moment that a socket gets as events of their own. More become one event without ids: the client reads its list again. */
 export const AT_ONCE = 50;
 
 const many = 'Null: so many have changed that the list is to be read again';

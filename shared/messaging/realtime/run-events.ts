@@ -7,7 +7,7 @@ import { type LogSize, type Printed, wordCut } from '../../workflow/run-log.ts';
 import type { ServerMessage } from './events.ts';
 import type { RunWait } from './run-shapes.ts';
 
-/** A node that an outcome has started; with its frame if that is not the frame of the outcome. */
+/** A node that the outcome of another one has started. With its frame (its iterations of loops) if the outcome has a different one. */
 export type Started = string | { nodeID: string; frame: IterationPath };
 
 /** A row of `run_event`, as the engine writes it and the gateway reads it. */
@@ -24,7 +24,7 @@ export interface RunEventRow {
   payload: RunEventPayload | null;
   /** The log of the attempt. Null or absent: it is empty. */
   log?: Printed | null;
-  /** The row covers their starts, and is stored under the number of the last. Null in rows without, and in all of older versions. */
+  /** Nodes that the outcome has started. The row covers their starts, and `seq` is the number of the last. Null: none, or an older row. */
   started: Started[] | null;
 }
 
@@ -34,7 +34,7 @@ export interface LargeOutput {
   length: number;
   /** The key of the output that is the value of the node; null if nothing of the output is in `ctx`. */
   name: string | null;
-  /** The keys of `ctx` that it sets. */
+  /** The keys of `ctx` that the output sets. */
   keys: string[];
   /** The first characters of its JSON text. */
   preview: string;
@@ -54,19 +54,19 @@ export interface RunEventPayload {
   progress?: MapProgress;
   request?: { collectionRequestID: string; collectionType: string; collectionConfig: JsonObject };
   childInstanceID?: string;
-  /** Those who may answer were reminded, for this time of so many. */
+  /** A reminder was sent to those who may answer: the `number`th of `of`. */
   reminder?: { collectionRequestID: string; number: number; of: number };
   event?: { name: string; key: string };
   dueAt?: string;
-  /** The run that has computed the result, if this one has taken it over. */
+  /** The run that has computed the result, if this run has reused it. */
   reusedFrom?: string;
   /** Set in a test run: the output was given with it, and the node was not executed. */
   isPinned?: true;
   /** Set in a dry run: the write that the node would have made. */
   refusedWrite?: string;
-  /** How the node repeats its body; the items stand in the output. */
+  /** How the node repeats its body. The items themselves are in the output. */
   repeat?: Repeat;
-  /** Set on FAILED: the node is left without an exit, and its item has failed. A node around it handles that. */
+  /** Set on FAILED if no exit of the node handles the failure: the item fails, and the node that repeats the body handles that. */
   failsItem?: boolean;
   /** How much the attempt has written into the log. */
   log?: LogSize;
@@ -126,7 +126,7 @@ export function presentRunEvent(row: RunEventRow): ServerMessage[] {
   return messages;
 }
 
-/** Fields that few events of nodes have. */
+/** Fields that only few events of nodes have. */
 function moreOf(payload: RunEventPayload | null) {
   const { reusedFrom, progress, isPinned, refusedWrite } = payload ?? {};
   return {
@@ -181,7 +181,7 @@ function presentEvent(row: RunEventRow): ServerMessage[] {
       event: 'workflow_data_collection_request',
       payload: { instanceID, seq, nodeID, iteration, frame, ...payload.request },
     });
-  // The run that has computed the result waited then, and not this one.
+  // A reused result: the run that has computed it waited at that time, this run did not.
   if (payload?.reusedFrom) return messages;
   if (payload?.goesOn) messages.unshift(statusIs('RUNNING'));
   if (payload?.waits) messages.push(statusIs('WAITING', { waiting: payload.waits }));

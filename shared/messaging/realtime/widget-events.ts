@@ -8,7 +8,7 @@ import { RunErrorShape, RunWait } from './run-shapes.ts';
 export const BridgeMode = z.enum(['execute', 'subscribe', 'replay']);
 export type BridgeMode = z.infer<typeof BridgeMode>;
 
-/** Messages of one widget and run; several may tell of one change, as those of the run do. */
+/** Fields of messages about one widget and its run. Several messages may belong to one change, as in `serverEvents`. */
 const ofBridge = {
   widgetID: z.string(),
   instanceID: z.uuid(),
@@ -21,8 +21,8 @@ const ofBridge = {
 const contextOmitted = z.array(z.string()).optional();
 
 /**
- * Events to the sockets whose widgets are connected to a run. Through an app page, the context stays with those who may read the
- * workflow: it is empty or null, and no node is told of.
+ * Events to the sockets whose widgets are connected to a run. Viewers of an app page who may not read the workflow get an empty context or
+ * null, and no events about nodes.
  */
 export const widgetEvents = {
   widget_workflow_connected: z.object({
@@ -36,7 +36,7 @@ export const widgetEvents = {
     contextOmitted,
     /** The status of a run that existed before. */
     workflowMeta: z.object({ status: RunStatus }).nullable(),
-    /** With `replay`. */
+    /** Only in the mode `replay`. */
     workflowStatus: RunStatus.optional(),
     seq: z.int(),
   }),
@@ -51,7 +51,7 @@ export const widgetEvents = {
       outputVariable: z.string().nullable(),
       /** The value that later nodes see; for a node without a variable, its output. */
       value: Json,
-      /** The value is too large for a message. */
+      /** Whether `value` was left out, because it is too large for a message. */
       valueOmitted: z.literal(true).optional(),
       status: z.enum(['SUCCESS', 'FAILED']),
       /** `ctx` outside of bodies after this node; null if it is too large to be sent with each. */
@@ -72,9 +72,9 @@ export const widgetEvents = {
     waiting: RunWait.optional(),
     timestamp: z.iso.datetime(),
   }),
-  /** Beside the acknowledgement, for clients that ask for none. */
+  /** Sent in addition to the acknowledgement, for clients that request none. */
   widget_workflow_error: z.object({
-    /** Null if the client has named none. */
+    /** Null if the client's event names no widget. */
     widgetID: z.string().nullable(),
     error: z.object({
       code: z.enum(['CONNECTION_FAILED', 'INPUT_FAILED', 'REFRESH_FAILED']),
@@ -98,9 +98,9 @@ export const widgetEvents = {
 export type WidgetEvent = keyof typeof widgetEvents;
 export type WidgetPayload<E extends WidgetEvent> = z.input<(typeof widgetEvents)[E]>;
 
-/** The name under which inputs of widgets reach a run. Its key is the id of the run. */
+/** Name of the event by which inputs of widgets reach a run. The event's key is the id of the run. */
 export const WIDGET_INPUT = 'widget_input';
 
 type Numbered = 'widget_context_update' | 'widget_workflow_status';
-/** Messages of a bridge about a change of its run. */
+/** Messages to a connected widget about a change of its run. */
 export type WidgetMessage = { [E in Numbered]: { event: E; payload: WidgetPayload<E> } }[Numbered];
