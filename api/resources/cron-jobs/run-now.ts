@@ -28,7 +28,7 @@ export const runCronJob = tenantRoute({
       await require([targetAccess(job.cronJobType, job.cronJobConfig)]);
       const { id: cronJobID } = job;
       const scheduledAt = new Date(now);
-      // The ledger has one tick for each moment. Others wait for the lock of the job.
+      // A job has at most one tick for each time. Concurrent requests wait for the lock of the job.
       while ((await tx.count(CronTick, { cronJobID, scheduledAt })) > 0)
         scheduledAt.setMilliseconds(scheduledAt.getMilliseconds() + 1);
       const tick = tx.create(CronTick, {

@@ -21,7 +21,7 @@ export const CronJobID = z.object({ cronJobID: ID });
 
 const Title = z.string().min(1).max(255);
 
-/** Five fields, in one form. */
+/** Five fields, with one space between them. */
 const Schedule = z
   .string()
   .transform((text) => text.trim().split(/\s+/).join(' '))
@@ -89,7 +89,7 @@ export const CronJobCreate = z
   })
   .meta({ id: 'CronJobCreate', examples: [exampleCronJobCreate] });
 
-/** Undefined leaves, null clears. */
+/** Absent fields stay as they are, null clears a field. */
 export const CronJobUpdate = z
   .object({ ...own, cronJobTitle: Title.optional(), cronJobSchedule: Schedule.optional() })
   .transform((body) => ({ ...body, ...withoutAliases(body) }))
@@ -97,7 +97,7 @@ export const CronJobUpdate = z
 
 type Given = Partial<z.output<z.ZodObject<typeof own>>>;
 
-/** The names of the contract. A workflow that is named beside the config says the type as well. */
+/** Turns other accepted names into those of the contract. A workflow that is named beside the config also sets the type. */
 function withoutAliases({ isDisabled, workflowID, workflowConfig, ...body }: Given) {
   const { cronJobEnabled = isDisabled === undefined ? undefined : !isDisabled } = body;
   const named = workflowID === undefined ? undefined : { workflowID, ...workflowConfig };

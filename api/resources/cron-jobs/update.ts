@@ -56,7 +56,7 @@ export const updateCronJob = tenantRoute({
 
 type Require = (access: readonly Access[]) => Promise<void>;
 
-/** Checks what the job would execute as at its creation, and by the rights of this caller. */
+/** Changes what the job executes. It is checked as at the creation of a job, with the permissions of this caller. */
 async function changeConfig(em: EntityManager, job: CronJob, body: Update, require: Require): Promise<void> {
   const { cronJobType = job.cronJobType, cronJobConfig } = body;
   if (cronJobConfig === undefined && cronJobType === job.cronJobType) return;
@@ -68,7 +68,7 @@ async function changeConfig(em: EntityManager, job: CronJob, body: Update, requi
   em.assign(job, { cronJobType, cronJobConfig: stored });
 }
 
-/** Whether the runs of the job have another graph now. */
+/** Whether the runs of the job need another graph. */
 function needsVersion(before: CronJob, job: CronJob): boolean {
   const graphOf = ({ cronJobType, cronJobConfig, timeoutSeconds }: CronJob) =>
     cronJobType === 'workflow' ? null : [cronJobConfig, timeoutSeconds];
@@ -84,6 +84,6 @@ export function schedule(job: CronJob, { before, now }: { before: CronJob; now: 
   if (isDeepStrictEqual(timesOf(before), timesOf(job))) return;
   const isOn = job.cronJobEnabled && !job.stoppedAt;
   Object.assign(job, isOn ? nextTick(job, now) : { nextAt: null, dueAt: null });
-  // The timer, if there is one, follows the calendar from before.
+  // A timer that was set before follows the old calendar, so it must be set again.
   if (isOn) job.alarmSetIn = null;
 }

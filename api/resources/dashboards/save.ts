@@ -47,7 +47,7 @@ export async function changeDashboard(
   await saveNextVersion(em, { asset: dashboard, before, after: contentOf(dashboard) }, saving);
 }
 
-/** As of an app page. */
+/** The same limit as for an app page. */
 const MAX_BYTES = 1024 ** 2;
 
 export function storedConfig(config: JsonObject): JsonObject {

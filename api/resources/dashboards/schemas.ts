@@ -22,7 +22,7 @@ export const DashboardCreate = z
   .object({ dashboardTitle: Title, dashboardConfig: DashboardConfig, ...described })
   .meta({ id: 'DashboardCreate', examples: [exampleDashboardCreate] });
 
-/** Undefined leaves, null clears. */
+/** Absent fields stay as they are, null clears a field. */
 export const DashboardUpdate = z
   .object({
     dashboardTitle: Title.optional(),

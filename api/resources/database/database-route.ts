@@ -41,7 +41,7 @@ export function databaseRoute<
     errors: ['409', '502', '504', ...(route.params ? (['404'] as const) : [])],
 
     async handle(input, context) {
-      // The route's response schema parses it before it is sent.
+      // Safe cast: the response schema of the route parses it before it is sent.
       return (await askDatabase(input, context, operation(input))) as z.input<R>;
     },
   });
@@ -49,7 +49,7 @@ export function databaseRoute<
 
 type RequestSender = Pick<TenantInput<z.ZodType, z.ZodType, z.ZodType>, 'tenantID' | 'signal'>;
 
-/** Added to the statement's own time limit. */
+/** Time beyond the limit of the statement itself. */
 const TIMEOUT_MS = 5_000;
 const EXPORT_MS = 300_000;
 

@@ -33,7 +33,7 @@ export const Preview = z.object({
 });
 export const Drop = Preview.extend({ cascade: Flag.meta({ description: 'Drops the objects that depend on it too' }) });
 
-/** Merges two names of one field: the first that is present counts. */
+/** Merges two names of one field: the first that is present is used. */
 function either<A extends object>(body: A, names: [keyof A, keyof A], check: z.RefinementCtx) {
   const value = body[names[0]] ?? body[names[1]];
   if (value === undefined || value === null)

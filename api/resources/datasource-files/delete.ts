@@ -9,7 +9,7 @@ import { noFile } from '../../http/response/send-file.ts';
 import { findDatasourcesOfFile } from './datasources-of-file.ts';
 import { FileDelete, FileID } from './schemas.ts';
 
-/** Further ones are only counted. */
+/** Datasources that the error names; further ones are only counted. */
 const SHOWN = 200;
 
 export const deleteFile = tenantRoute({

@@ -26,7 +26,7 @@ function isText(bytes: Buffer): boolean {
 
 const WHITE = new Set([0x09, 0x0a, 0x0c, 0x0d]);
 
-/** One JSON document, or one on each line. */
+/** Whether the text is one JSON document, or has one on each line. */
 function isJSON(bytes: Buffer): boolean {
   const text = bytes
     .toString()

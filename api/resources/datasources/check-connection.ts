@@ -4,7 +4,10 @@ import { invalid } from '#shared/core/schema/issues.ts';
 import type { EntityManager } from '#shared/entities/orm.ts';
 import { OAuthConnection } from '#shared/entities/tables/oauth-connection.ts';
 
-/** An OAuth connection that options use must be the tenant's, and stays until the transaction, if there is one, ends. */
+/**
+ * Rejects options with an OAuth connection that the tenant does not have. Within a transaction, the connection is locked
+ * until its end.
+ */
 export async function checkConnection(em: EntityManager, options: JsonObject): Promise<void> {
   if (!usesConnection(options)) return;
   const { oauthConnectionID } = options;

@@ -21,8 +21,8 @@ import { findUnknownFields, type UnknownFields } from '../../http/request/unknow
 type Stored = Pick<Datasource, 'id' | 'datasourceType' | 'datasourceOptions'>;
 
 /**
- * Options parsed by their type, in clear: a mask takes the stored value, unless the address that it is sent to changes. Fields
- * unknown to the type are dropped, because it is unknown whether they are secret.
+ * Parses options by their type and returns them in clear text. A masked secret gets the stored value, and is refused if the address that
+ * it is sent to changes. Fields unknown to the type are dropped, because they may be secret.
  */
 export function readOptions(type: string, given: JsonObject, stored: JsonObject = {}): JsonObject {
   const whole = z.object({ datasourceOptions: schemaOf(type) });
@@ -31,15 +31,15 @@ export function readOptions(type: string, given: JsonObject, stored: JsonObject 
   refuseMoved(whole, {
     given: { datasourceOptions: given },
     next: asJSON(parsed),
-    // With the defaults of fields that the type did not have when the options were stored.
+    // The stored options, with the defaults of fields that the type did not have when they were stored.
     stored: asJSON(whole.safeParse(before).data ?? before),
   });
   return asJSON(parsed.datasourceOptions);
 }
 
 /**
- * Options that a bundle has brought, in clear: secrets that are masked and not stored are left out, and so are stored ones if the address
- * that they are sent to changes. `missing` has their paths.
+ * Parses options of a bundle and returns them in clear text. A masked secret gets the stored value; it is left out if none is stored, or if
+ * the address that it is sent to changes. `missing` has the paths of secrets that are left out.
  */
 export function readIncomplete(type: string, given: JsonObject, stored: JsonObject) {
   const whole = z.object({ datasourceOptions: schemaOf(type) });
@@ -51,11 +51,14 @@ export function readIncomplete(type: string, given: JsonObject, stored: JsonObje
     next: asJSON(parsed),
     stored: asJSON(whole.safeParse(before).data ?? before),
   });
-  if (moved) return readFirst(whole, after);
+  if (moved) return readWithoutStored(whole, after);
   return { options: withoutMasked(schemaOf(type), asJSON(parsed.datasourceOptions)), missing };
 }
 
-function readFirst(whole: z.ZodObject<{ datasourceOptions: z.ZodType }>, given: { datasourceOptions: JsonObject }) {
+function readWithoutStored(
+  whole: z.ZodObject<{ datasourceOptions: z.ZodType }>,
+  given: { datasourceOptions: JsonObject },
+) {
   const { known, missing } = keepKnown(whole, given, {});
   const options = asJSON(requireValue(whole, known).datasourceOptions);
   return { options: withoutMasked(whole.shape.datasourceOptions, options), missing };
@@ -80,12 +83,15 @@ export function sealOptions(secrets: KeyRing, { id, datasourceType, datasourceOp
   return sealSecrets(schemaOf(datasourceType), datasourceOptions, { secrets, context: contextOf(id) });
 }
 
-/** In clear, for a worker's question or a copy; never for an answer. */
+/** The options in clear text, for a request to a worker or for a copy; never for a response. */
 export function openOptions(secrets: KeyRing, { id, datasourceType, datasourceOptions }: Stored): JsonObject {
   return openSecrets(schemaOf(datasourceType), datasourceOptions, { secrets, context: contextOf(id) });
 }
 
-/** For an answer. Options of a type that was removed are left out, because its secret fields are unknown. */
+/**
+ * The options with masked secrets, for a response. Options of a type that was removed are left out, because its secret
+ * fields are unknown.
+ */
 export function maskOptions({ datasourceType, datasourceOptions }: Stored): JsonObject {
   const definition = findDatasourceType(datasourceType);
   return definition ? maskSecrets(definition.options, datasourceOptions) : {};

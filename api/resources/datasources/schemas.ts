@@ -35,7 +35,10 @@ export const DatasourceCreate = z
   })
   .meta({ id: 'DatasourceCreate', examples: [exampleDatasourceCreate] });
 
-/** Undefined leaves, null clears; options are given as a whole, with the mask where a secret stays. */
+/**
+ * Absent fields stay as they are, null clears a field; options are replaced as a whole, with the mask where a secret
+ * stays.
+ */
 export const DatasourceUpdate = z
   .object({
     datasourceTitle: Title.optional(),
@@ -64,7 +67,7 @@ export const SchemasQuery = z.object({ datasourceType: z.string().max(64).option
 
 const Step = z.string().min(1).max(1_000);
 
-/** `?path=public&path=orders`: each a level deeper. */
+/** `?path=public&path=orders`: each step is a level deeper. */
 export const MetadataQuery = z.object({
   path: z
     .union([Step.transform((step) => [step]), z.array(Step).max(20)])

@@ -47,7 +47,7 @@ export const testGivenDatasource = tenantRoute({
   },
 });
 
-/** Using a stored secret needs the permission to change the datasource, or to make one of the connection. */
+/** The permission to use a stored secret: to change the datasource, or to create one with the OAuth connection. */
 function secretAccess({ datasourceID, datasourceOptions }: z.output<typeof DatasourceTest>): Access[] {
   if (datasourceID) return [{ permission: 'datasource.update', object: `datasource:${datasourceID}` }];
   if (usesConnection(datasourceOptions)) return [{ permission: 'datasource.create', object: 'datasource:*' }];
@@ -84,7 +84,7 @@ export const testStoredDatasource = tenantRoute({
 
 function isVerdict(error: unknown): boolean {
   if (!(error instanceof AppError)) return false;
-  // Without a reason, no worker answered.
+  // A timeout without this reason means that no worker answered.
   if (error.code === 'UPSTREAM_TIMEOUT') return isJsonObject(error.details) && error.details.reason === 'timeout';
   return verdicts.has(error.code);
 }

@@ -76,7 +76,7 @@ async function changeType(
   datasource.datasourceOptions = {};
 }
 
-/** Answers whether the options have changed. */
+/** Changes the options; returns whether they differ from the stored ones. */
 function changeOptions(datasource: Datasource, { datasourceOptions: given }: Update, secrets: KeyRing): boolean {
   if (!given) return false;
   const before = openOptions(secrets, datasource);

@@ -5,7 +5,7 @@ import { tenantRoute } from '../../context/routes.ts';
 import { getDatasource } from './find.ts';
 import { DatasourceID, Usage } from './schemas.ts';
 
-/** Further ones are only counted. */
+/** Queries and workflows that are named; further ones are only counted. */
 const SHOWN = 200;
 
 export const readUsage = tenantRoute({

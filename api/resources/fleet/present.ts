@@ -60,7 +60,7 @@ export function presentFound(tenants: readonly Named[]): z.input<typeof FoundTen
   };
 }
 
-/** Sums by queue, class and state. */
+/** The backlog of all tenants, summed by queue, class and state. */
 function allTenants(rows: readonly BacklogRow[]): BacklogRow[] {
   const found = new Map<string, BacklogRow>();
   for (const row of rows) {

@@ -9,7 +9,10 @@ export async function getFolder(em: EntityManager, id: string): Promise<Folder> 
   return folder;
 }
 
-/** The folder and its whole tree, locked in one order, so that two moves cannot put two folders into each other. */
+/**
+ * Locks all folders of the folder's kind, in the order of their ids, so that two moves at once cannot put two folders
+ * into each other.
+ */
 export async function lockTree(em: EntityManager, id: string): Promise<{ folder: Folder; tree: readonly Folder[] }> {
   const { entityType } = await getFolder(em, id);
   const options = { orderBy: { id: 'asc' as const }, lockMode: LockMode.PESSIMISTIC_WRITE as const, refresh: true };

@@ -6,7 +6,7 @@ interface Moves {
   assetType: string;
   assets: readonly Pick<Foldered, 'id' | 'folderID'>[];
   to: string | null;
-  /** The field that names the folder; of a folder the one above it. */
+  /** The field that names the folder around an asset: `parentFolderID` if folders are moved. */
   field?: 'folderID' | 'parentFolderID';
 }
 

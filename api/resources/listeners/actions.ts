@@ -30,7 +30,7 @@ const addAction = tenantRoute({
   idempotent: 'transaction',
 
   async handle({ params, body, em, tenantID, reportUnknown }) {
-    // Locked, so that two actions that are added at once do not get the same place.
+    // Locked, so that two actions that are added at once do not get the same `orderIndex`.
     const { id: listenerID } = await getListener(em, params.listenerID, { lock: em.isInTransaction() });
     const others = await em.find(ListenerAction, { listenerID }, { fields: ['orderIndex'] });
     if (others.length >= MAX_ACTIONS)

@@ -53,7 +53,7 @@ export async function findListened(em: EntityManager, id: string, type: string |
   return datasource;
 }
 
-/** Requires room for one more connection, if the listener is about to have one. */
+/** Requires quota for one more connection, if the change of status makes a listener open one. */
 export async function requireConnection(
   em: EntityManager,
   { tenantID, type, before, after }: { tenantID: string; type: string; before: ListenerStatus; after: ListenerStatus },

@@ -11,7 +11,7 @@ interface Change {
   path: Path;
   from?: Json;
   to?: Json;
-  /** Values that are too long to be shown: characters of their JSON text. */
+  /** Characters of the JSON text of a value that is too long to be shown. */
   fromLength?: number;
   toLength?: number;
 }
@@ -34,7 +34,7 @@ interface NodeDiff {
 
 export interface RunsDiff {
   nodes: NodeDiff[];
-  /** A run has more outcomes of nodes than are compared: those of the others are not here. */
+  /** Whether a run has more outcomes of nodes than are compared; the further ones are left out. */
   isCut: boolean;
   /** Differences between the outputs of the runs themselves. */
   output: Change[];
@@ -44,12 +44,12 @@ type Compared = Pick<WorkflowInstance, 'id' | 'output'>;
 
 /** Outcomes of nodes of one run, in the order in which they ended. */
 const MAX_OUTCOMES = 500;
-/** Text of the outputs of one run that Postgres compares. */
+/** Bytes of the outputs of one run that Postgres hashes to compare them. */
 const MAX_HASHED = 64 * 1024 ** 2;
-/** Text of two outputs that differ, and of all that are read. */
+/** Bytes of a pair of outputs that is read, and of all pairs that are read. */
 const MAX_OUTPUT = 256 * 1024;
 const MAX_READ = 2 * 1024 ** 2;
-/** Characters of a value that is shown, and of all of them. */
+/** Characters of a value that is shown, and of all values that are shown. */
 const MAX_VALUE = 2_000;
 const MAX_SHOWN = 500_000;
 
@@ -89,7 +89,7 @@ async function readOutcomes(pool: Pool, instanceID: string): Promise<Outcomes> {
   return { outcomes: rows.slice(0, MAX_OUTCOMES), isCut: rows.length > MAX_OUTCOMES };
 }
 
-/** The last outcome of each node in each frame. `brief` knows the length of a large output. */
+/** The last outcome of each node in each frame. The `brief` of an event has the length of a large output. */
 const OUTCOMES = `
 with latest as materialized (
   select distinct on (node_id, frame) seq from run_event
@@ -112,7 +112,10 @@ interface Pair {
   after: Outcome | undefined;
 }
 
-/** In the order of the later run, then what only the earlier one has. What a cut list may have had is left out. */
+/**
+ * Pairs of the order of the later run, then those of the earlier run only. An outcome that may have its pair in the
+ * cut part is left out.
+ */
 function pairsOf(old: Outcomes, next: Outcomes): Pair[] {
   const keyOf = ({ nodeID, frame }: Outcome) => JSON.stringify([nodeID, frame ?? []]);
   const earlier = new Map(old.outcomes.map((outcome) => [keyOf(outcome), outcome]));
@@ -130,7 +133,7 @@ interface Read {
   after: Json;
 }
 
-/** The outputs of as many pairs as there is room for. */
+/** Reads the outputs of as many pairs as the limits allow. */
 async function readOutputs(
   pool: Pool,
   { before, after }: { before: Compared; after: Compared },
@@ -143,7 +146,7 @@ async function readOutputs(
     total += length;
     return [pair];
   });
-  // As read, and as written into the answer.
+  // Twice the bytes: for the outputs as read, and as written into the answer.
   await currentReservation()?.reserve(2 * total);
   const old = await outputsOf(
     pool,
@@ -188,7 +191,10 @@ function diffOf({ before, after }: Pair, read: Read | undefined, show: Show): No
     : { ...diff, state: 'changed', changes: [{ path: [], fromLength: before.length, toLength: after.length }] };
 }
 
-/** Ends, which have no exit, write when they were reached. */
+/**
+ * Whether a change is only the time at which an end was reached: end nodes, which have no exit, write it into their
+ * output.
+ */
 function isTimeOfEnd({ exit }: Outcome, path: Path): boolean {
   return exit === null && path.length === 1 && path[0] === 'completedAt';
 }
@@ -213,13 +219,13 @@ interface Show {
 
 function createShow(): Show {
   const budget: PathBudget = pathBudget();
-  let left = MAX_SHOWN;
+  let remaining = MAX_SHOWN;
 
   function shown<Name extends 'from' | 'to'>(name: Name, value: Json | undefined): Partial<Change> {
     if (value === undefined) return {};
     const { length } = JSON.stringify(value);
-    if (length > MAX_VALUE || length > left) return { [`${name}Length`]: length };
-    left -= length;
+    if (length > MAX_VALUE || length > remaining) return { [`${name}Length`]: length };
+    remaining -= length;
     return { [name]: value };
   }
 

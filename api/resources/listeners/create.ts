@@ -41,14 +41,14 @@ export const createListener = tenantRoute({
     const { config: listenerConfig, unknown } = readConfig(datasource.datasourceType, body.listenerConfig ?? {});
     reportUnknown(unknown);
     checkTransform(transformScript);
-    const given = transformScript
+    const allActions = transformScript
       ? [{ actionType: 'transform', actionConfig: { script: transformScript } }, ...body.actions]
       : body.actions;
-    const read = [];
-    for (const [index, action] of given.entries()) {
+    const checkedActions = [];
+    for (const [index, action] of allActions.entries()) {
       const { config, unknown: fields } = await readAction(em, action, ['actions', index]);
       reportUnknown(fields);
-      read.push({ ...action, actionConfig: config });
+      checkedActions.push({ ...action, actionConfig: config });
     }
     const id = newAssetID();
     const endpointPath = body.endpointPath ?? null;
@@ -66,7 +66,7 @@ export const createListener = tenantRoute({
       folderID,
     };
     const listener = await createAsset(em, caller, 'listener', ListenerEntity, { ...own, endpointPath, endpointShape });
-    const actions = read.map((action, index) =>
+    const actions = checkedActions.map((action, index) =>
       em.create(ListenerAction, { orderIndex: index, ...action, id: newID(), tenantID, listenerID: id }),
     );
     await em.flush();

@@ -20,7 +20,7 @@ const redriveEvents = tenantRoute({
   params: ListenerID,
   body: Redrive,
   response: Redriven,
-  // Repeating it finds no more of them.
+  // A repeated request finds none of the dead letters that are processed already.
   idempotent: false,
 
   async handle({ params, body: { filter, perSecond = null }, em, tenantID }) {

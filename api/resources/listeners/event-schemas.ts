@@ -89,7 +89,7 @@ export const CountsQuery = z
     to: Moment.optional().describe('Default: now'),
   })
   .transform(({ from, to }, check) => {
-    // Events that are recorded while this is answered are in.
+    // A minute ahead, so that events that are recorded during the request are counted.
     const until = to === undefined ? new Date(Date.now() + 60_000) : new Date(to);
     const since = from === undefined ? new Date(until.getTime() - 24 * HOUR_MS) : new Date(from);
     const ms = until.getTime() - since.getTime();

@@ -42,7 +42,7 @@ const listEvents = tenantRoute({
     const { id: listenerID } = await getListener(em, params.listenerID);
     const where = { listenerID, ...(state && { state }), ...(cursor && { id: { $lt: cursor } }) };
     const rows = await em.find(EventEntity, where, {
-      // An id begins with the time.
+      // Ids begin with the time.
       orderBy: { id: 'desc' },
       limit: limit + 1,
       exclude: ['body', 'headers', 'actions', 'meta', 'params', 'path', 'query'],
@@ -90,7 +90,7 @@ const getEvent = tenantRoute({
 
   async handle({ params, em }) {
     const found = await findEvent(em, params);
-    // As read, as text, and as written into the answer.
+    // Memory for the body as read, as text, and as written into the answer.
     await currentReservation()?.reserve(4 * found.bodyBytes);
     const { id } = found;
     const [row, first] = await Promise.all([
@@ -202,7 +202,7 @@ function presentDetail(event: EventEntity, stored: Uint8Array | null): z.input<t
   };
 }
 
-/** The smallest id of this millisecond. */
+/** The smallest id that an event of this millisecond can have. */
 function firstIDAt(at: Date): string {
   const time = at.getTime().toString(16).padStart(12, '0');
   return `${time.slice(0, 8)}-${time.slice(8)}-0000-0000-000000000000`;

@@ -10,7 +10,7 @@ import type { Action, Breaker, Listener } from './schemas.ts';
 export interface Around {
   actions: readonly ActionEntity[];
   datasource: Pick<Datasource, 'id' | 'datasourceTitle' | 'datasourceType'> | undefined;
-  /** If it is open. */
+  /** The circuit breaker of the listener, if it is open. */
   breaker?: ListenerBreaker | undefined;
 }
 

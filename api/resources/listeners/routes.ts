@@ -148,7 +148,7 @@ interface ConnectionRow {
   retryCount: number;
 }
 
-/** The states of connections that the owners of listeners have reported. A listener without an owner waits for the next. */
+/** The states of connections that the owners of listeners have reported. A listener without an owner is `connecting`. */
 async function findConnections(em: EntityManager, tenantID: string): Promise<Map<string, ConnectionRow>> {
   const { rows } = await onEntities(em)<ConnectionRow>(
     `select listener_id as id, case when held_by is null then 'connecting' else state end as state, retry_count as "retryCount"
@@ -158,7 +158,10 @@ async function findConnections(em: EntityManager, tenantID: string): Promise<Map
   return new Map(rows.map((row) => [row.id, row]));
 }
 
-/** Whether a listener receives events and reaches what its actions name. Addresses of this service are ready as soon as it is active. */
+/**
+ * Whether a listener receives events and reaches the targets of its actions. One that needs no connection receives them
+ * once it is active.
+ */
 function statusOf(
   status: ListenerStatus,
   connection: ConnectionRow | undefined,

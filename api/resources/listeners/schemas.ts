@@ -64,7 +64,7 @@ export const ListenerCreate = z
   .transform(withEndpoint)
   .meta({ id: 'ListenerCreate', examples: [exampleListenerCreate] });
 
-/** Undefined leaves, null clears; the config is given as a whole. */
+/** Absent fields stay as they are, null clears a field; the config is replaced as a whole. */
 export const ListenerUpdate = z
   .object({ listenerTitle: Title.optional(), datasourceID: ID.optional(), ...settings })
   .transform(withEndpoint)

@@ -118,19 +118,22 @@ function onWorkflow(permission: 'workflow.read' | 'workflow.test', workflowID: s
 
 async function findVersion(
   { em, pool }: { em: EntityManager; pool: Pool },
-  of: { tenantID: string; workflowID: string },
+  owner: { tenantID: string; workflowID: string },
   name: VersionName | undefined,
 ): Promise<WorkflowVersion> {
-  const latest = () => findLatestID(pool, of.tenantID, of.workflowID);
-  const id = name === undefined ? await latest() : (await findVersionToRun(pool, of, name))?.id;
+  const latest = () => findLatestID(pool, owner.tenantID, owner.workflowID);
+  const id = name === undefined ? await latest() : (await findVersionToRun(pool, owner, name))?.id;
   const found = id === undefined ? null : await em.findOne(WorkflowVersion, { id });
   if (!found) throw new AppError('NOT_FOUND', 'Version not found');
   return found;
 }
 
-/** Throws what is wrong with the graph: a draft may be saved so. What it names and does not exist fails its node, and is in the diff. */
+/**
+ * The graph of a version. Throws its faults, which a draft may have. Assets that do not exist fail their nodes, as the
+ * diff shows.
+ */
 async function graphOf(version: WorkflowVersion) {
-  // Written after the schemas of the same names.
+  // Safe casts: stored by the schemas of the same names.
   const [nodes, edges] = [version.nodes as WorkflowNode[], version.edges as WorkflowEdge[]];
   await runCooperatively(compileGraph(nodes, edges));
   return { nodes, options: WorkflowOptions.parse(version.options) };

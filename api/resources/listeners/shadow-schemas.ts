@@ -7,7 +7,7 @@ import { EventID } from './event-schemas.ts';
 
 export const ShadowID = EventID.extend({ shadowID: ID.describe('The `instanceID` of the test run') });
 
-/** As long as requests that wait for a run. */
+/** The same range as for other requests that wait for a run. */
 export const ShadowQuery = z.object({
   wait: z.coerce.number().min(0).max(60).default(30).describe('How many seconds to wait for the end of the run'),
 });
