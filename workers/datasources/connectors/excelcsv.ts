@@ -35,6 +35,7 @@ export const connectExcelcsv: Connector<typeof excelcsv> = ({ fileInfo }, { tena
     async browse(path, signal) {
       const [sheetName] = path;
       const sheets = await readSheetNames(signal);
+      // A CSV file has no sheets: its columns are at the root.
       const isDeep = path.length > (sheets.length > 0 ? 1 : 0);
       if (isDeep || (sheetName !== undefined && !sheets.includes(sheetName)))
         throw new AppError('NOT_FOUND', `There is no ${isDeep ? 'column with parts' : `sheet ${sheetName}`}`);
@@ -46,8 +47,8 @@ export const connectExcelcsv: Connector<typeof excelcsv> = ({ fileInfo }, { tena
   };
 };
 
-/** Rows that the type of a column is found from. */
+/** Number of rows from which the types of columns are inferred. */
 const ROWS_FOR_TYPES = 1_000;
 
-/** Has no type, so the reader refuses it. Unreachable: there is a file for every path. */
+/** A default for the compiler only, since `files.read` passes one file for each path. */
 const missing = { path: '', fileType: '' };

@@ -25,19 +25,19 @@ export const connectGraphql: Connector<typeof graphql> = (options, { outbound })
   const secrets = [...credentials.secrets, ...options.headers.map(({ value }) => value)];
 
   async function sendOperation(
-    question: JsonObject,
+    requestFields: JsonObject,
     signal: AbortSignal,
-    more: Record<string, string> = {},
+    extraHeaders: Record<string, string> = {},
   ): Promise<Json> {
     const timeout = AbortSignal.timeout(options.timeout * 1000);
     const headers = {
       accept: 'application/graphql-response+json, application/json',
       'content-type': 'application/json',
-      ...more,
+      ...extraHeaders,
       ...headersOf(options.headers),
       ...credentials.headers,
     };
-    const request = { url, method: 'POST', headers, body: JSON.stringify(question) };
+    const request = { url, method: 'POST', headers, body: JSON.stringify(requestFields) };
     const response = await fetch(request, AbortSignal.any([signal, timeout])).catch((error: unknown) => {
       throw timeout.aborted && !signal.aborted ? upstreamError('timeout', whereOf(url), error) : error;
     });
@@ -104,7 +104,7 @@ function variablesOf({ variables }: Query): JsonObject {
   return parsed;
 }
 
-/** A query declared as reading must not contain a mutation. */
+/** Checks that the query has one operation of the given name, and that it is of the declared type: a "query" must not mutate. */
 function checkOperation({ query, operationType, operationName }: Query): void {
   const operations = operationsOf(query);
   const named = operations.filter(({ name }) => operationName === undefined || name?.value === operationName);
@@ -120,8 +120,8 @@ function operationsOf(query: string): OperationDefinitionNode[] {
     return definitions.filter((definition) => definition.kind === 'OperationDefinition');
   } catch (error) {
     if (!(error instanceof GraphQLError)) throw error;
-    const [place] = error.locations ?? [];
-    throw invalidField('query', error.message, { cause: error, ...(place && { details: { line: place.line } }) });
+    const [location] = error.locations ?? [];
+    throw invalidField('query', error.message, { cause: error, ...(location && { details: { line: location.line } }) });
   }
 }
 
@@ -161,7 +161,7 @@ function rootsOf(schema: Json): DatasourceItem[] {
   });
 }
 
-/** The last step of a path is a type or, below a type, a field; a field lists the fields of its type. */
+/** Lists fields. A path is a type, followed by names of fields; the fields of the last field's type are listed. */
 function fieldsOf(schema: Json, path: readonly string[]): DatasourceItem[] {
   const all = at(schema, '__schema.types');
   const types = Array.isArray(all) ? all.filter(isJsonObject) : [];
@@ -177,7 +177,7 @@ function fieldsOf(schema: Json, path: readonly string[]): DatasourceItem[] {
     name: String(field.name),
     kind: 'field',
     isContainer: fieldsIn(typeNamed(bareName(field.type))).length > 0,
-    type: written(field.type),
+    type: typeText(field.type),
   }));
 }
 
@@ -186,8 +186,8 @@ function bareName(type: Json | undefined): Json | undefined {
   return isJsonObject(type.ofType) ? bareName(type.ofType) : type.name;
 }
 
-function written(type: Json | undefined): string {
+function typeText(type: Json | undefined): string {
   if (!isJsonObject(type)) return '';
-  if (type.kind === 'NON_NULL') return `${written(type.ofType)}!`;
-  return type.kind === 'LIST' ? `[${written(type.ofType)}]` : String(type.name);
+  if (type.kind === 'NON_NULL') return `${typeText(type.ofType)}!`;
+  return type.kind === 'LIST' ? `[${typeText(type.ofType)}]` : String(type.name);
 }

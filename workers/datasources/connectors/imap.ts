@@ -14,7 +14,7 @@ import type { Connector } from './connector.ts';
 type Options = z.output<(typeof imap)['options']>;
 
 const TEST_MS = 15_000;
-/** A larger answer of the server ends the connection. Messages are read in parts of at most half of it. */
+/** Limit of one answer of the server; a larger one ends the connection. Listeners read mails of at most half this size. */
 export const MAX_ANSWER_BYTES = 10_000_000;
 
 export const connectImap: Connector<typeof imap> = (options, { outbound }) => ({
@@ -75,11 +75,11 @@ export async function openImap(options: Options, outbound: Outbound, signal: Abo
   }
 }
 
-/** The library would open a socket of its own, past the gate. */
+/** Gives the library the socket that the outbound gate has opened: a socket of its own would pass no checks. */
 function transportOn(socket: Socket, options: Options): ImapTransport {
   return {
     connect(_address, onConnect) {
-      // It listens to errors when this has returned.
+      // The library adds its listeners to the socket only after this function has returned.
       setImmediate(onConnect);
       return socket;
     },
@@ -88,7 +88,7 @@ function transportOn(socket: Socket, options: Options): ImapTransport {
   };
 }
 
-/** The texts of servers may repeat what they were sent. */
+/** Maps an error to a reason, without the text of the server, which may repeat what it was sent, such as the password. */
 function known(error: unknown, where: string): AppError {
   if (error instanceof AppError) return error;
   const fields: { authenticationFailed?: unknown; tlsFailed?: unknown; code?: unknown } =

@@ -66,7 +66,7 @@ async function publish(
 ): Promise<QueryResult> {
   connection.publish(subject, payload);
   await connection.flush();
-  // A refusal comes before that answer, but the driver reports it a moment later.
+  // A refusal arrives before the answer to the ping, but the driver reports it only in the next round of the event loop.
   await nextRound();
   if (refused.delete(subject))
     throw invalidField('subject', `${subject} may not be published to`, { code: 'DB_ERROR' });
@@ -117,7 +117,7 @@ export async function openFirst(
   throw failure;
 }
 
-/** Connects to the checked address only: other servers that the server names are ignored. */
+/** Connects to the checked address only: other servers of its cluster, which the server announces, are ignored. */
 async function openOne(
   { host, port }: Server,
   options: Options,
@@ -147,7 +147,7 @@ async function openOne(
   }
 }
 
-/** Ends with the connection. */
+/** Collects the subjects of refused messages, until the connection ends. */
 async function watch({ connection, refused }: WatchedConnection): Promise<void> {
   for await (const status of connection.status())
     if (status.type === 'error' && status.error instanceof errors.PermissionViolationError)

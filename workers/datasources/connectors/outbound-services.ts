@@ -20,7 +20,7 @@ export interface OutboundServices {
   readonly files: Files;
   readonly oauthConnections: OAuthConnections;
   readonly tenantDatabases: TenantDatabases;
-  /** Ports of this worker that are given to tenants, by port. */
+  /** The tenant to which an operator has assigned a syslog port of this worker, by port. */
   readonly syslogPorts: ReadonlyMap<number, string>;
 }
 

@@ -22,7 +22,7 @@ import { openAPI } from './restapi.ts';
 
 type AnyPreset = (typeof presets)[number];
 
-/** Connector of a preset, whose calls are described as data: each becomes a request of the REST type. */
+/** Connector of a preset: the API of a vendor, described as data. Each call becomes a request of a `restapi` datasource. */
 export function presetConnector<D extends AnyPreset>(definition: D): Connector<D> {
   // The options have been parsed by the preset's own schema, which turns JSON into JSON.
   return (options, context) => connectPreset(definition, options as JsonObject, context);
@@ -35,14 +35,14 @@ export async function connectPreset(
   { baseUrl = preset.baseUrl, outbound }: Pick<ConnectorContext, 'outbound'> & { baseUrl?: string },
 ): Promise<Connection<AnyPreset>> {
   const { failure } = preset;
-  const own = Object.entries(preset.headers ?? {}).map(([key, value]) => ({ key, value }));
-  const chosen = Object.entries(preset.optionHeaders ?? {})
+  const fixedHeaders = Object.entries(preset.headers ?? {}).map(([key, value]) => ({ key, value }));
+  const headersFromOptions = Object.entries(preset.optionHeaders ?? {})
     .map(([key, field]) => ({ key, value: asText(options[field]) }))
     .filter(({ value }) => value !== '');
   const api = openAPI(
     requireValue(restapi.options, {
       baseUrl: filled(baseUrl, options),
-      headers: [...own, ...chosen],
+      headers: [...fixedHeaders, ...headersFromOptions],
       ...(preset.auth.as === 'bearer'
         ? { authType: 'bearer', bearerToken: options[preset.auth.token] }
         : { authType: 'basic', username: options[preset.auth.username], password: options[preset.auth.password] }),
@@ -69,6 +69,7 @@ export async function connectPreset(
         const maxRows = Math.min(run.maxRows, Number(fields[call.paging.wanted]));
         return await executeRequest(paged(request, call, maxRows), { ...run, maxRows });
       }
+      // A list inside the answer is cut by `listOf`, so the rows of the answer itself are not limited.
       const result = await executeRequest(
         request,
         call.items === undefined ? run : { ...run, maxRows: Number.POSITIVE_INFINITY },
@@ -118,12 +119,12 @@ function bodyOf(body: PresetBody | string, fields: JsonObject): Json {
   return Object.fromEntries(entries.filter(([, value]) => !isEmpty(value)));
 }
 
-/** Fills `{name}` as one encoded path segment. */
+/** Replaces each `{name}` with the field of that name, encoded as one path segment. */
 function filled(text: string, fields: JsonObject): string {
   return text.replace(/\{(\w+)\}/g, (_all, name: string) => encodeURIComponent(asText(fields[name])));
 }
 
-/** Turns an error that the API sends with status 200 into an error. */
+/** Throws for a failure that the API reports with status 200. */
 function mustAgree(answer: HTTPResponse, { ok, message }: { ok: string; message: string }): void {
   const said = readBody(answer);
   if (!isJsonObject(said) || said[ok] !== false) return;

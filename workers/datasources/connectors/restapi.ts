@@ -38,7 +38,10 @@ type Query = z.output<typeof restapi.query>;
 export const connectRestapi: Connector<typeof restapi> = (options, context) =>
   openAPI(options, { ...context, account: accountOf(options, context) });
 
-/** `check` sees every answer, and throws for errors that the API sends in its own form; `account` replaces the credentials of the options. */
+/**
+ * Opens an API. `check` is called with every successful answer, and throws for errors that the API reports in its own form;
+ * `account` replaces the credentials of the options.
+ */
 export function openAPI(
   options: Options,
   {
@@ -53,7 +56,7 @@ export function openAPI(
   const fetch = createOutboundFetch(outbound, { sslVerify: options.sslVerify });
   const authentication = account ?? authenticationOf(options, fetch);
   const base = new URL(options.baseUrl);
-  const own = [...options.headers, ...options.queryParams].map(({ value }) => value);
+  const optionValues = [...options.headers, ...options.queryParams].map(({ value }) => value);
 
   /** Sends the request once, with the present credentials. */
   async function sendWith(credentials: Credentials, request: HTTPRequest, signal: AbortSignal): Promise<HTTPResponse> {
@@ -62,7 +65,7 @@ export function openAPI(
     return await fetch({ ...request, url, headers: { ...request.headers, ...credentials.headers } }, signal);
   }
 
-  /** Sends the request again with a new token if the server refused the old one: it has not acted on the first. */
+  /** Sends a request. After a 401, which means that it had no effect, sends it again with a new token if there can be one. */
   async function send(request: HTTPRequest, signal: AbortSignal): Promise<AnsweredRequest> {
     const timeout = AbortSignal.timeout(options.timeout * 1000);
     const both = AbortSignal.any([signal, timeout]);
@@ -73,7 +76,7 @@ export function openAPI(
         credentials = await authentication.get(both);
         response = await sendWith(credentials, request, both);
       }
-      return { ...response, secrets: [...credentials.secrets, ...own] };
+      return { ...response, secrets: [...credentials.secrets, ...optionValues] };
     } catch (error) {
       if (timeout.aborted && !signal.aborted) throw upstreamError('timeout', whereOf(request.url), error);
       throw error;
@@ -81,7 +84,7 @@ export function openAPI(
   }
 
   async function sendWithRetries(request: HTTPRequest, { retries }: Query, signal: AbortSignal): Promise<HTTPResponse> {
-    let secrets: readonly string[] = own;
+    let secrets: readonly string[] = optionValues;
     const response = await withRetries(request, retries, {
       signal,
       async send(attempt) {
@@ -109,7 +112,7 @@ export function openAPI(
     async execute({ query }, run) {
       const { pagination } = query;
       const isInBody = pagination.type === 'cursor' && pagination.cursorIn === 'body';
-      // With one key for all pages a server could answer each with the first.
+      // With one idempotency key for all pages a server could answer each request with the first page.
       const request = requestOf(query, options, { base, run: isInBody ? { ...run, idempotencyKey: null } : run });
       if (pagination.type === 'none')
         return resultOf(readBody(await sendWithRetries(request, query, run.signal)), run.maxRows);
@@ -121,8 +124,8 @@ export function openAPI(
         fetchPage: (url, cursor) => {
           if (!isBelow(url, base))
             throw new AppError('UPSTREAM_FAILED', `The next page of ${whereOf(base)} is said to be somewhere else`);
-          const asked = cursor === null ? query : withCursor(query, cursor);
-          return sendWithRetries({ ...request, url, body: bodyOf(asked) }, query, run.signal);
+          const pageQuery = cursor === null ? query : withCursor(query, cursor);
+          return sendWithRetries({ ...request, url, body: bodyOf(pageQuery) }, query, run.signal);
         },
       });
       return { data: rows, rowCount: rows.length, truncated: isMore };

@@ -33,7 +33,7 @@ interface Opening {
   lastEventID?: string | undefined;
 }
 
-/** An answer whose body are events without end. */
+/** An open response, whose body is an endless stream of events. */
 export interface OpenedEvents {
   response: IncomingMessage;
   socket: Socket;
@@ -62,7 +62,7 @@ export async function openEvents(
     },
     createConnection: () => socket,
   });
-  // A late error would end the process.
+  // Without a listener an error after the response would end the process.
   sent.on('error', () => undefined);
   sent.end();
   try {

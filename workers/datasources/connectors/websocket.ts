@@ -54,12 +54,12 @@ export const connectWebsocket: Connector<typeof websocket> = (options, { outboun
     socket.on('error', () => undefined);
     try {
       await once(socket, 'open', { signal });
-      // The parser of HTTP has the stream until then.
+      // Until the socket is open, the HTTP parser reads the stream.
       backPressure.assignTo(currentReservation());
       stream.on('data', (part: Buffer) => backPressure.arrived(part.length, stream));
       return await work(socket, signal);
     } catch (error) {
-      // The back-pressure has ended the stream.
+      // If the back-pressure has destroyed the stream, its error is the cause.
       throw stream.errored instanceof AppError ? stream.errored : error;
     } finally {
       backPressure.assignTo(undefined);

@@ -2,7 +2,7 @@ import { startPeriodicTask } from '#shared/concurrency/periodic-task.ts';
 import type { Logger } from '#shared/core/logger.ts';
 import type { StoredFiles } from '#shared/datasources/files/files.ts';
 
-/** Deletes the bytes of deleted files and of uploads that were broken off. Every worker does so; they take different ones. */
+/** Deletes the bytes of deleted files and of aborted uploads. Every worker runs this; each takes other files. */
 export function createGarbageCollector(files: StoredFiles, logger: Logger): AsyncDisposable {
   const collection = startPeriodicTask(
     {

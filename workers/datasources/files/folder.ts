@@ -2,7 +2,7 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** Folders of this process. */
+/** Folders that this process has made and not yet removed. */
 const folders = new Set<string>();
 
 /** Makes a folder that only this user can read, and removes those of processes of this machine that were killed. */
@@ -17,7 +17,8 @@ export async function makeFolder(): Promise<string> {
     const [, digits] = /^(\d+)-[^-]+$/.exec(name.slice(prefix.length)) ?? [];
     if (digits === undefined) continue;
     const pid = Number(digits);
-    // A container gives its first process the same number each time. A folder of another user stays: only that user can remove it.
+    // A folder with our own pid is an earlier process's: pids repeat when a container restarts. The removal of another user's folder
+    // fails, and the folder stays.
     if (pid === process.pid || !isAlive(pid)) await rm(path, { recursive: true, force: true }).catch(() => undefined);
   }
   return folder;

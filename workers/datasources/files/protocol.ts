@@ -31,7 +31,7 @@ export interface SqlRequest {
 
 export type ReadRequest = SheetRequest | SheetNamesRequest | SqlRequest;
 
-/** Asks for the result that was announced. */
+/** Asks for the result that a `ready` reply has announced. */
 export interface SendRequest {
   kind: 'send';
 }
@@ -51,7 +51,7 @@ export interface ReadResult {
 
 /** Reply of a reader: the length of the result, the result as JSON, or a fault of the request or the file. */
 export type Reply =
-  /** The result is there; it is sent when it is asked for. */
+  /** The result is complete. The reader sends it after a `SendRequest`. */
   | { kind: 'ready'; length: number }
   | { kind: 'result'; json: string }
   | { kind: 'failed'; message: string; details: Json }

@@ -55,7 +55,7 @@ export class ReaderProcess {
     try {
       await currentReservation()?.reserve(announced.length);
     } catch (error) {
-      // It keeps a result that is not asked for.
+      // The process would keep the result in memory, which nobody will request any more.
       this.kill();
       throw error;
     }
@@ -85,9 +85,10 @@ export class ReaderProcess {
     }
   }
 
-  /** Limits the memory that the drivers' own limits do not count. Without /proc there is no such limit. */
+  /** Limits the whole memory of the process, also what the drivers' own limits do not count. Does nothing on systems without /proc. */
   async #checkMemory(fail: (error: unknown) => void): Promise<void> {
     const text = await readFile(`/proc/${this.#child.pid}/statm`, 'utf8').catch(() => '');
+    // The second field is the resident size in pages of 4096 bytes.
     if (Number(text.split(' ')[1] ?? 0) * 4096 > MAX_RESIDENT_BYTES)
       fail(new AppError('DB_ERROR', 'The query was stopped: it used too much memory'));
   }

@@ -18,7 +18,7 @@ export interface Readers extends AsyncDisposable {
 interface Reader {
   tenantID: string;
   process: ReaderProcess;
-  /** Files of its last request: their database is still in its memory for the next one. */
+  /** Paths of the files of its last request; their database may still be in the memory of the process. */
   about: string;
   isBusy: boolean;
   idleSince: number;
@@ -59,7 +59,10 @@ export function createReaders(
     return Object.assign(reader, { about, isBusy: true });
   }
 
-  /** Ends the processes that have been idle longest, so that a tenant in constant use keeps its own beside many that come and go. */
+  /**
+   * Starts a process. If the pool is full, it first ends those that have been idle longest, so that a tenant in constant use keeps
+   * its process beside many tenants with single requests.
+   */
   function open(tenantID: string): Reader {
     const idle = [...pool].filter(({ isBusy }) => !isBusy).toSorted((a, b) => a.idleSince - b.idleSince);
     for (const reader of idle) if (pool.size >= maxAtOnce) end(reader);

@@ -75,7 +75,7 @@ export async function createFileStore(
   return {
     folder,
     async pin(tenantID, fileID) {
-      // Read each time, so that a deleted file is not found any more, even if its copy is still here.
+      // The row is read each time, so that a deleted file is not found any more, even if its copy is still on this disk.
       const row = await findRow(pool, tenantID, fileID);
       const copy = copyOf(tenantID, row);
       copy.pins += 1;
@@ -126,7 +126,7 @@ async function findRow(pool: Pool, tenantID: string, fileID: string): Promise<Fi
 
 /** Writes the copy, under another name until it is complete. */
 async function write(files: StoredFiles, file: FileRow & { tenantID: string }, path: string): Promise<void> {
-  const begun = `${path}.part`;
+  const partialPath = `${path}.part`;
   const hash = createHash('sha256');
   async function* chunks(): AsyncGenerator<Uint8Array> {
     for await (const bytes of (await files.read(file)) ?? []) {
@@ -134,9 +134,9 @@ async function write(files: StoredFiles, file: FileRow & { tenantID: string }, p
       yield bytes;
     }
   }
-  await pipeline(Readable.from(chunks()), createWriteStream(begun, { mode: 0o600 }));
-  if (hash.digest('hex') === file.digest) return rename(begun, path);
-  await rm(begun, { force: true });
+  await pipeline(Readable.from(chunks()), createWriteStream(partialPath, { mode: 0o600 }));
+  if (hash.digest('hex') === file.digest) return rename(partialPath, path);
+  await rm(partialPath, { force: true });
   // The file was deleted while it was read.
   throw noFile();
 }

@@ -15,7 +15,7 @@ export interface Credentials {
 
 export interface Authentication {
   get(signal: AbortSignal): Promise<Credentials>;
-  /** Reports refused credentials. Returns true if there may be others. */
+  /** Reports that a server refused the credentials. Returns whether `get` may now return other ones. */
   renew(refused: Credentials): boolean;
 }
 
@@ -38,7 +38,7 @@ export function always(credentials: Credentials): Authentication {
   return { get: async () => credentials, renew: () => false };
 }
 
-/** Uses the token of a connected account. Read with every request, so that an ended connection is not used again. */
+/** Uses the token of a connected account. The token is read for every request, so that an ended connection is not used again. */
 export function connectedAccount(use: TokenUse, connections: OAuthConnections): Authentication {
   let refused: string | null = null;
   return {
@@ -65,6 +65,7 @@ interface Token {
 }
 
 const TOKEN_MS = 15_000;
+/** A token is replaced this long before it expires, or at half of a short life. */
 const EARLY_MS = 30_000;
 
 /** Uses client credentials. One token serves all requests until shortly before it expires; a refused one is requested again. */

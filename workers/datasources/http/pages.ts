@@ -16,7 +16,7 @@ interface PageAddress {
   cursor: string | null;
 }
 
-/** Limit of all pages together; more would not fit an answer either. */
+/** Limit of all pages of one call together. */
 const MAX_PAGES_BYTES = 50_000_000;
 
 /** Reads the items page by page, up to `maxRows`. */
@@ -48,7 +48,7 @@ export async function readPages(
     address =
       items.length === 0 && pagination.type !== 'cursor'
         ? undefined
-        : after(address, pagination, { answer, items, page, response });
+        : nextPage(address, pagination, { answer, items, page, response });
     if (rows.length === maxRows && saysWhetherThereIsMore(pagination)) break;
   }
   return { rows, isMore: address !== undefined };
@@ -69,7 +69,7 @@ function begin(url: URL, pagination: Paged): URL {
   return url;
 }
 
-/** With the other types, a next page may turn out to be empty. */
+/** Whether an answer says for certain that there is a next page. With the other types, a next page may turn out to be empty. */
 function saysWhetherThereIsMore({ type }: Paged): boolean {
   return type === 'cursor' || type === 'link';
 }
@@ -82,7 +82,7 @@ interface Page {
 }
 
 /** Address of the next page, if there is one. */
-function after(
+function nextPage(
   address: PageAddress,
   pagination: Paged,
   { answer, items, page, response }: Page,
@@ -91,24 +91,25 @@ function after(
   switch (pagination.type) {
     case 'page': {
       const isLast = pagination.sizeParam !== undefined && items.length < (pagination.pageSize ?? 0);
-      return isLast ? undefined : only(withParams(url, { [pagination.pageParam]: pagination.firstPage + page + 1 }));
+      return isLast ? undefined : atURL(withParams(url, { [pagination.pageParam]: pagination.firstPage + page + 1 }));
     }
     case 'offset': {
       const isLast = items.length < pagination.pageSize;
       const offset = Number(url.searchParams.get(pagination.offsetParam)) + pagination.pageSize;
-      return isLast ? undefined : only(withParams(url, { [pagination.offsetParam]: offset }));
+      return isLast ? undefined : atURL(withParams(url, { [pagination.offsetParam]: offset }));
     }
     case 'cursor':
       return afterCursor(address, pagination, answer);
     case 'link': {
       const next =
         pagination.path === '' ? nextLink(response, url) : linked(at(answer, pagination.path), response, url);
-      return next && only(next);
+      return next && atURL(next);
     }
   }
 }
 
-function only(url: URL): PageAddress {
+/** A page whose cursor, if it has one, is part of the URL. */
+function atURL(url: URL): PageAddress {
   return { url, cursor: null };
 }
 
@@ -121,7 +122,7 @@ function afterCursor(
   const cursor = asText(at(answer, cursorPath));
   const last = cursorIn === 'body' ? before : url.searchParams.get(cursorParam);
   if (cursor === '' || cursor === 'false' || cursor === last) return undefined;
-  return cursorIn === 'body' ? { url, cursor } : only(withParams(url, { [cursorParam]: cursor }));
+  return cursorIn === 'body' ? { url, cursor } : atURL(withParams(url, { [cursorParam]: cursor }));
 }
 
 function withParams(url: URL, params: Record<string, string | number>): URL {

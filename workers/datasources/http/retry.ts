@@ -17,11 +17,12 @@ export async function withRetries(
 ): Promise<HTTPResponse> {
   const isRepeatable = repeatable.has(request.method) || request.headers?.['idempotency-key'] !== undefined;
   const maxRetries = isRepeatable ? retries : 0;
+  /** Whether the server may have received one of the attempts; errors say so. */
   let isSent = false;
   for (let attempt = 0; ; attempt += 1) {
     const outcome: HTTPResponse | undefined = await saySent(isSent, () => send(request)).catch((error: unknown) => {
       if (attempt >= maxRetries || signal.aborted || !temporary.has(detailsOf(error).reason)) throw error;
-      isSent ||= !isBeforehand(error);
+      isSent ||= !isUnsent(error);
       return undefined;
     });
     isSent ||= outcome !== undefined;
@@ -46,7 +47,7 @@ async function pause(ms: number, signal: AbortSignal): Promise<void> {
 }
 
 /** Whether the server has received no part of the request. */
-function isBeforehand(error: unknown): boolean {
+function isUnsent(error: unknown): boolean {
   const { reason, sent } = detailsOf(error);
   return sent !== true && (reason === 'unreachable' || reason === 'busy');
 }

@@ -18,6 +18,7 @@ export function statusError(response: HTTPResponse, secrets: readonly string[] =
 }
 
 function excerptOf(body: Buffer, secrets: readonly string[]): string {
+  // Masks more than the excerpt, so that a secret at its end is found whole.
   const text = body.toString('utf8', 0, 20 * EXCERPT).replaceAll('\0', '');
   return maskIn(text, secrets).slice(0, EXCERPT);
 }
@@ -46,13 +47,13 @@ export function formsOf(secrets: readonly string[]): string[] {
   return [...new Set(forms)].filter(({ length }) => length >= 4).sort((a, b) => b.length - a.length);
 }
 
-/** In a path, in a query, and in a query or body of a form. */
+/** The forms of a secret in a URL: encoded in a path, in a query, and in the query or body of a form. */
 function inURL(secret: string): string[] {
   const inPath = encodeURIComponent(secret);
   return [inPath, inPath.replaceAll("'", '%27'), new URLSearchParams({ '': secret }).toString().slice(1)];
 }
 
-/** As it is, in JSON, and in JSON that is a text in JSON, as in the answer of a server that repeats what it was sent. */
+/** A secret as it is, as a string in JSON, and in JSON that is itself a string in JSON, as servers repeat what they were sent. */
 function nestedInJSON(secret: string): string[] {
   const forms = [secret];
   for (let level = 1; level <= 3; level += 1) forms.push(JSON.stringify(forms.at(-1)).slice(1, -1));

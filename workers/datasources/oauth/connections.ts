@@ -27,7 +27,7 @@ export interface OAuthConnections extends AsyncDisposable {
   exchange(request: z.output<typeof oauthExchange.request>): Promise<z.input<typeof oauthExchange.response>>;
   /** Returns a valid access token. `refused` is one that the API did not accept. */
   accessToken(use: TokenUse, refused: string | null, signal: AbortSignal): Promise<string>;
-  /** Revokes tokens that no connection has any more. False: the provider has no address for that. */
+  /** Revokes tokens that no connection uses any more. False if the provider has no endpoint for that. */
   revoke(left: LeftTokens, signal: AbortSignal): Promise<boolean>;
 }
 
@@ -60,7 +60,7 @@ export function createOAuthConnections({ pool, secrets, providers, fetch, logger
   const known = new Map(providers.map((provider) => [provider.name, provider]));
   const endpoints = new Map(providers.map((provider) => [provider.name, createTokenEndpoint(provider, fetch)]));
   const rows = createConnectionRows(pool, logger);
-  /** Refreshes under way, by connection: one in this process. The claim in the row excludes other workers. */
+  /** Refreshes under way in this process, by connection: one at most. The claim in the row excludes other workers. */
   const refreshes = new Map<string, Promise<boolean>>();
 
   function endpointOf(name: string): TokenEndpoint {
@@ -96,7 +96,7 @@ export function createOAuthConnections({ pool, secrets, providers, fetch, logger
     return true;
   }
 
-  /** Continues after its caller has aborted: the tokens from the provider must be stored. */
+  /** Refreshes, or joins the refresh under way, which continues after its caller has aborted: the new tokens must be stored. */
   function refreshOnce(stored: Stored, tokens: Refreshable): Promise<boolean> {
     const running = refreshes.get(stored.id);
     if (running) return running;
@@ -119,7 +119,7 @@ export function createOAuthConnections({ pool, secrets, providers, fetch, logger
     return await afterRefresh(stored, verdict, signal);
   }
 
-  /** Returns the spare, if there is no new token yet. */
+  /** Waits for the refresh. Returns the spare token if there is no new one yet; undefined if the row must be read again. */
   async function afterRefresh(
     stored: Stored,
     { refreshable, spare }: Due,
@@ -171,15 +171,17 @@ export function createOAuthConnections({ pool, secrets, providers, fetch, logger
   };
 }
 
+/** Tokens that are due for a refresh. */
 interface Due {
   refreshable: Refreshable;
+  /** The present token, if it is still valid. */
   spare: string | undefined;
 }
 
-/** With `isOver`, the connection has ended. */
+/** The token to use; or tokens to refresh; or `isOver`: the token is unusable and cannot be refreshed. */
 type Verdict = { use: string } | ({ use?: never; isOver?: never } & Due) | { use?: never; isOver: true };
 
-/** Decides whether the stored token is used. One that is due but not expired is the spare, if there is no new one. */
+/** Decides whether the stored token is used or refreshed. */
 function chooseToken(stored: Stored, { accessToken, refreshToken }: Tokens, refused: string | null): Verdict {
   const isRefused = accessToken === refused;
   if (!isRefused && !stored.isDue) return { use: accessToken };

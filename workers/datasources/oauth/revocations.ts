@@ -7,13 +7,14 @@ import { REVOCATIONS_CHANNEL } from '#shared/messaging/oauth-revocations.ts';
 import { TENANT_DELETED_CHANNEL } from '#shared/tenants/delete-tenant.ts';
 import type { LeftTokens, OAuthConnections } from './connections.ts';
 
-/** Revocations at once in this process; of one tenant. */
+/** Revocations at once in this process. */
 const AT_ONCE = 10;
+/** Revocations of one tenant among them. */
 const OF_A_TENANT = 2;
-/** Longer than an attempt takes, which sends up to two requests. One whose worker died is made again after it. */
+/** Lease of a claimed row: longer than an attempt, which sends up to two requests. Then another worker may claim the row. */
 const CLAIM_SECONDS = 60;
 const BACKOFF_SECONDS = { first: 5, most: 3_600 };
-/** About three days. */
+/** Attempts over about three days, by the pauses between them. */
 const MAX_ATTEMPTS = 80;
 
 interface Needs {
@@ -26,7 +27,7 @@ interface Revocation extends LeftTokens {
   id: string;
   tenantID: string;
   attempts: number;
-  /** A connection has the same account, or even the same tokens. */
+  /** Whether a connection exists that has the same account or the same tokens. */
   isUsed: boolean;
 }
 
@@ -64,15 +65,15 @@ async function revokeDue(needs: Revoking): Promise<void> {
 async function settle(row: Revocation, { pool, oauthConnections, signal, logger }: Revoking): Promise<void> {
   const { id, tenantID, oauthConnectionID, provider, attempts, isUsed } = row;
   try {
-    // Google and others revoke all that a person has granted to this client, and so the other connection too.
+    // Google and others revoke everything that a person has granted to this client, which would end the other connection too.
     if (!isUsed) await oauthConnections.revoke(row, signal);
     await pool.query('delete from oauth_revocation where id = $1', [id]);
   } catch (error) {
-    // Another worker takes it when the claim is over.
+    // This process stops. Another worker claims the row when the lease has expired.
     if (signal.aborted) return;
     const { message, code } = toAppError(error);
     const about = { err: error, tenantID, oauthConnectionID, provider, attempts };
-    // CONFLICT: the deployment no longer has the provider, and so no client at it.
+    // CONFLICT: the provider is no longer configured in this deployment, so a retry is of no use.
     if (attempts < MAX_ATTEMPTS && code !== 'CONFLICT') {
       logger.debug(about, 'tokens of an OAuth connection could not be revoked yet');
       const pauseSeconds = Math.min(BACKOFF_SECONDS.first * 2 ** (attempts - 1), BACKOFF_SECONDS.most);
@@ -101,7 +102,7 @@ returning r.id, r.tenant_id as "tenantID", r.oauth_connection_id as "oauthConnec
 
 const POSTPONE = 'update oauth_revocation set ready_at = now() + make_interval(secs => $2) where id = $1';
 
-// The person who had connected the account can remove the access at the provider.
+// Deletes the row and notifies the person who had connected the account, who can remove the access at the provider.
 const GIVE_UP = `
 with gone as (delete from oauth_revocation where id = $1 returning *)
 insert into notification (tenant_id, user_id, kind, title, description, subject_id, action, action_text)

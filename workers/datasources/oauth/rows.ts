@@ -43,7 +43,7 @@ export interface ConnectionRows {
   read(tenantID: string, id: string): Promise<Stored>;
   /** Undefined: another worker has the claim, or has refreshed the connection since it was read. */
   claim(stored: Stored, claimID: string): Promise<Claim | undefined>;
-  /** If the claim was lost, because the connection was deleted or has another account, the tokens are to be revoked. */
+  /** Stores refreshed tokens. If the claim was lost, because the connection was deleted or has another account, has them revoked. */
   store(claim: Claim, stored: Stored, refresh: Refresh): Promise<void>;
   /** Ends the claim of a refresh that has failed. */
   fail(claim: Claim, failure: Failure): Promise<void>;
@@ -72,7 +72,7 @@ export function createConnectionRows(pool: Pool, logger: Logger): ConnectionRows
     },
     async store({ id, oauthConnectionID }, stored, { tokens, expiresAt, refreshAt, scopes }) {
       const values = [oauthConnectionID, id, tokens, expiresAt, refreshAt, scopes && JSON.stringify(scopes)];
-      // The earlier tokens may be invalid now: an outage of Postgres of some seconds must not lose the connection.
+      // Retried, because the earlier tokens may be invalid now: a short outage of Postgres must not lose the connection.
       for (let attempt = 1; ; attempt += 1)
         try {
           const { rowCount } = await pool.query(STORE, values);
@@ -105,7 +105,7 @@ select id, tenant_id as "tenantID", provider, creator_id as "creatorID", account
   coalesce(refreshed_at > now() - interval '30 seconds', false) as "isJustRefreshed"
 from oauth_connection where id = $1 and tenant_id = $2`;
 
-// Longer than the wait for the provider and the storing of its answer.
+// The claim lasts longer than the wait for the provider and the storing of its answer.
 const CLAIM = `
 update oauth_connection set refresh_claim = $4, refresh_until = now() + interval '60 seconds'
 where id = $1 and tenant_id = $2 and generation = $3 and status <> 'broken'

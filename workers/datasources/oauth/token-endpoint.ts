@@ -10,7 +10,7 @@ export interface Grant {
   accessToken: string;
   /** Null: none, or when refreshing, unchanged. */
   refreshToken: string | null;
-  /** Null: the provider does not say, or it is endless. */
+  /** Null if the token does not expire, or the provider does not say when. */
   lifeMs: number | null;
   /** Null: the requested ones. */
   scopes: string[] | null;
@@ -30,7 +30,7 @@ export interface CodeExchange {
 export interface TokenEndpoint {
   exchange(request: CodeExchange): Promise<Grant>;
   refresh(refreshToken: string): Promise<Grant>;
-  /** Ends the validity of a token. One that the provider does not know any more is none that remains. Absent: not offered. */
+  /** Revokes a token; one that the provider no longer knows counts as revoked. Absent if the provider has no such endpoint. */
   revoke?(token: string, kind: TokenKind, signal: AbortSignal): Promise<void>;
 }
 
@@ -129,7 +129,7 @@ function throughGate(fetch: OutboundFetch) {
       throw new AppError('UPSTREAM_FAILED', `${whereOf(answer.url)} answered ${answer.status}`, {
         details: { status: answer.status },
       });
-    // The library would take a challenge for the error.
+    // With this header the library would report the challenge instead of the error in the body.
     const { 'www-authenticate': _challenge, ...received } = answer.headers;
     const bytes = withoutBody.has(answer.status) ? null : new Uint8Array(answer.body);
     return new Response(bytes, { status: statusOf(answer), headers: received });
@@ -160,12 +160,12 @@ function grantOf(response: oauth.TokenEndpointResponse): Grant {
   };
 }
 
-/** A life beyond a hundred years is none that ends: its end may be later than the last date that there is. */
+/** Life of the token in milliseconds. More than a hundred years count as endless: the end could be later than the latest `Date`. */
 function lifeOf({ expires_in }: oauth.TokenEndpointResponse): number | null {
   return expires_in === undefined || expires_in > MAX_LIFE_S ? null : expires_in * 1_000;
 }
 
-/** Google's error for a token that is not valid any more, which the standard takes for success. */
+/** Ignores Google's error for a token that is not valid any more, which is a success by the standard. */
 function ignoreInvalidToken(error: unknown): void {
   if (!(error instanceof oauth.ResponseBodyError && error.error === 'invalid_token')) throw error;
 }
@@ -196,7 +196,7 @@ const wrongClients: ReadonlySet<string> = new Set([
   'unauthorized_client',
   'incorrect_client_credentials',
 ]);
-/** The error code of the standard, and those that GitHub and Slack use for it. */
+/** Error codes of an ended grant: the code of the standard, and those that GitHub and Slack use instead. */
 const ended: ReadonlySet<string> = new Set(['invalid_grant', 'bad_refresh_token', 'invalid_refresh_token']);
 
 function grantError({ error }: oauth.ResponseBodyError, where: string): AppError {

@@ -19,7 +19,7 @@ export async function applyTransform(
     .catch((error: unknown) => {
       throw transformError(error);
     });
-  // Columns and rows may be others after the script.
+  // The script may have changed the columns and the number of rows.
   const { columns: _columns, rowCount: _rowCount, ...rest } = result;
   return { ...rest, data };
 }

@@ -8,14 +8,14 @@ import { definitionOf } from './datasources.ts';
 import type { LoadedQuery } from './load-query.ts';
 import { queryError } from './query-error.ts';
 
-/** A query with its inputs in place. */
+/** A query whose inputs are bound. */
 export interface RunnableQuery extends LoadedQuery {
   options: QueryOptions;
   inputs: JsonObject;
   bound: BoundQuery;
 }
 
-/** Inputs in their declared types, put into the places where the query names them. Issues name them `inputValues.<key>`. */
+/** Converts inputs to their declared types and binds them where the query refers to them. Issues call them `inputValues.<key>`. */
 export async function bindInputs(query: LoadedQuery, values: JsonObject): Promise<RunnableQuery> {
   const options = requireValue(QueryOptions, query.dataQueryOptions, ['dataQueryOptions']);
   const inputs = resolveInputs(options.inputDefinitions, values, { field: 'inputValues' });

@@ -15,11 +15,11 @@ export interface Greeting {
   username: string;
   password: string;
   keepAlive: number;
-  /** Seconds for which the server keeps subscriptions, and messages for them, after the connection. Default: not at all. */
+  /** Seconds for which the server stores the subscriptions, and messages for them, after the connection has ended. Default: 0. */
   sessionSeconds?: number;
 }
 
-/** For messages that are acknowledged only when the receiver has done its part. */
+/** Receives all messages of a connection. The server gets an acknowledgement only when the receiver calls `acknowledge`. */
 export interface Receiver {
   onMessage(message: MqttMessage, acknowledge: () => void): void;
 }
@@ -37,19 +37,21 @@ export interface MqttConnection {
   readonly closed: AbortSignal;
   /** Whether the server has kept the session of an earlier connection, with its subscriptions. */
   readonly isResumed: boolean;
-  /** Resolves when the server has taken the message, as far as the quality of service confirms that. */
+  /** Resolves when the server has confirmed the message. For QoS 0 that is the answer to a ping that is sent after the message. */
   publish(message: MqttMessage): Promise<void>;
   subscribe(filter: { topic: string; qos: QoS }, onMessage?: (message: MqttMessage) => void): Promise<void>;
   /** Resolves when the server has read everything that was sent before. */
   ping(): Promise<void>;
-  /** Counts what arrives for the reservation of one piece of work. */
+  /** Counts the bytes that arrive from now on against the memory reservation of one call; `undefined` ends the counting. */
   countFor(reservation: Reservation | undefined): void;
   close(): void;
 }
 
-/** A larger packet ends the connection instead of being buffered. */
+/** Limit of the bytes of an incomplete packet; a larger packet ends the connection instead of being buffered. */
 const MAX_INFLOW = 32 * 1024 * 1024;
+/** Time that the server has to close the socket after a DISCONNECT. */
 const CLOSE_MS = 1_000;
+/** Unconfirmed messages at once on one connection. */
 const MAX_UNDER_WAY = 1_000;
 
 type Reply = PromiseWithResolvers<Packet>;
@@ -69,14 +71,14 @@ export async function openMqttConnection(
   /** Received messages of QoS 2, which may come again until the server sends PUBREL. */
   const received = new Set<number>();
   let onMessage: ((message: MqttMessage) => void) | undefined;
-  /** A server of version 5 ends the connection when more messages than it takes are under way. */
+  /** Limits unconfirmed messages: a server of MQTT 5 ends the connection when there are more than its `receiveMaximum`. */
   let publishing = createSemaphore({ permits: MAX_UNDER_WAY });
   let lastID = 0;
 
   function end(error: unknown): void {
     if (closed.signal.aborted) return;
     closed.abort(error instanceof AppError ? error : upstreamError('lost', where, error));
-    clearInterval(beat);
+    clearInterval(pingTimer);
     socket.destroy();
   }
 
@@ -111,7 +113,7 @@ export async function openMqttConnection(
   function receive(packet: Packet): void {
     switch (packet.cmd) {
       case 'publish':
-        return take(packet);
+        return onPublish(packet);
       case 'pubrel':
         received.delete(packet.messageId ?? 0);
         return send({ cmd: 'pubcomp', messageId: packet.messageId });
@@ -126,25 +128,27 @@ export async function openMqttConnection(
     }
   }
 
-  function take({ topic, payload, qos, retain, messageId }: Extract<Packet, { cmd: 'publish' }>): void {
-    const isKnown = qos === 2 && received.has(messageId ?? 0);
+  function onPublish({ topic, payload, qos, retain, messageId }: Extract<Packet, { cmd: 'publish' }>): void {
+    const isRepeated = qos === 2 && received.has(messageId ?? 0);
     if (qos === 2) received.add(messageId ?? 0);
     const acknowledge = () => {
       if (qos > 0) send({ cmd: qos === 1 ? 'puback' : 'pubrec', messageId });
     };
     const message = { topic, payload: Buffer.from(payload), qos, retain };
-    if (receiver) return isKnown ? undefined : receiver.onMessage(message, acknowledge);
+    if (receiver) return isRepeated ? undefined : receiver.onMessage(message, acknowledge);
     acknowledge();
-    // Some brokers send messages without a subscription.
-    if (!isKnown) onMessage?.(message);
+    // No listener before `subscribe`: some brokers send messages without a subscription.
+    if (!isRepeated) onMessage?.(message);
   }
 
+  /** Sends a ping, or ends the connection if the last one was not answered. */
   function keepAliveNow(): void {
     if (pings.length > 0) return end(new Error('the server does not answer a ping'));
     ping().catch(() => undefined);
   }
 
-  const beat = keepAlive === 0 ? undefined : setInterval(keepAliveNow, keepAlive * 750).unref();
+  // Every three quarters of the keep-alive time, which is in seconds: a server may drop a connection that is silent for longer.
+  const pingTimer = keepAlive === 0 ? undefined : setInterval(keepAliveNow, keepAlive * 750).unref();
 
   packets.on('packet', receive);
   packets.on('error', end);
@@ -171,7 +175,7 @@ export async function openMqttConnection(
       }
       return await publishing.run(IN_ORDER, async () => {
         const messageId = nextID();
-        accepted(
+        checkPublished(
           topic,
           await reply(qos === 1 ? `puback.${messageId}` : `pubrec.${messageId}`, { ...packet, messageId }),
         );
@@ -194,15 +198,15 @@ export async function openMqttConnection(
       backPressure.assignTo(undefined);
       if (closed.signal.aborted) return;
       send({ cmd: 'disconnect' });
-      clearInterval(beat);
+      clearInterval(pingTimer);
       socket.end();
       setTimeout(() => socket.destroy(), CLOSE_MS).unref();
     },
   });
 
   try {
-    const answer = await unlessAborted(signal, reply('connack', hello(greeting)));
-    letIn(answer, where);
+    const answer = await unlessAborted(signal, reply('connack', connectPacket(greeting)));
+    checkConnack(answer, where);
     const maxByServer = (answer.cmd === 'connack' && answer.properties?.receiveMaximum) || MAX_UNDER_WAY;
     if (maxByServer < MAX_UNDER_WAY) publishing = createSemaphore({ permits: maxByServer });
     return connection(answer);
@@ -212,12 +216,19 @@ export async function openMqttConnection(
   }
 }
 
-function hello({ protocolVersion, clientId, username, password, keepAlive, sessionSeconds = 0 }: Greeting): Packet {
+function connectPacket({
+  protocolVersion,
+  clientId,
+  username,
+  password,
+  keepAlive,
+  sessionSeconds = 0,
+}: Greeting): Packet {
   return {
     cmd: 'connect',
     protocolId: 'MQTT',
     protocolVersion,
-    // Version 3.1.1 has no end of a session.
+    // MQTT 3.1.1 cannot limit how long the server stores a session.
     clean: sessionSeconds === 0,
     ...(protocolVersion === 5 && sessionSeconds > 0 && { properties: { sessionExpiryInterval: sessionSeconds } }),
     clientId,
@@ -227,7 +238,7 @@ function hello({ protocolVersion, clientId, username, password, keepAlive, sessi
   };
 }
 
-/** Reasons by the return codes of both protocol versions. */
+/** Reasons by the code of a CONNACK: below 128 in MQTT 3.1.1, from 128 in MQTT 5. */
 const reasonByCode: Readonly<Record<number, Reason>> = {
   3: 'busy',
   4: 'authentication',
@@ -241,12 +252,13 @@ const reasonByCode: Readonly<Record<number, Reason>> = {
   159: 'busy',
 };
 
-function letIn(packet: Packet, where: string): void {
+function checkConnack(packet: Packet, where: string): void {
   const code = packet.cmd === 'connack' ? (packet.reasonCode ?? packet.returnCode) : undefined;
   if (code !== 0) throw upstreamError(reasonByCode[code ?? -1] ?? 'refused', where, new Error(`CONNACK ${code}`));
 }
 
-function accepted(topic: string, packet: Packet): void {
+/** Throws if the server has refused a message. Reason codes from 128 are errors. */
+function checkPublished(topic: string, packet: Packet): void {
   const code = 'reasonCode' in packet ? (packet.reasonCode ?? 0) : 0;
   if (code < 128) return;
   const why = code === 135 ? 'may not be published to' : `was not accepted by the server, reason ${code}`;

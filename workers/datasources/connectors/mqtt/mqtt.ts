@@ -19,7 +19,7 @@ type Options = z.output<(typeof mqtt)['options']>;
 type Query = z.output<(typeof mqtt)['query']>;
 type Reading = Extract<Query, { operation: 'read' }>;
 
-/** All calls publish on one connection. A call that reads has its own, so that its messages are its own. */
+/** All publishing calls share one connection. A call that reads opens its own, so that it receives only its own messages. */
 export const connectMqtt: Connector<typeof mqtt> = (options, { outbound }) => {
   const endpoint = endpointOf(options);
   const where = formatAddress(endpoint.host, endpoint.port);
@@ -55,7 +55,7 @@ export const connectMqtt: Connector<typeof mqtt> = (options, { outbound }) => {
   };
 };
 
-/** Limit of the protocol, less the topic. */
+/** The protocol limits a packet to 268,435,455 bytes; the difference is for the topic and the header. */
 const MAX_PAYLOAD = 268_000_000;
 
 interface MqttEndpoint {
@@ -102,15 +102,15 @@ async function read(connection: MqttConnection, query: Reading, maxRows: number)
   const batch = createBatch();
   const wanted = Math.min(messageCount, maxRows);
   const enough = Promise.withResolvers<void>();
-  // It may fail before it is awaited.
+  // The promise may reject before it is awaited; that must not count as an unhandled rejection.
   enough.promise.catch(() => undefined);
   let isFull = false;
 
-  function take({ topic: to, payload, qos: by, retain }: MqttMessage): void {
+  function onMessage({ topic: messageTopic, payload, qos: messageQos, retain }: MqttMessage): void {
     if (isFull) return;
     try {
-      const message = writtenBytes(`The message at ${to}`, payload, encoding);
-      isFull = !batch.add({ topic: to, message, qos: by, retain }) || batch.rows.length === wanted;
+      const message = writtenBytes(`The message at ${messageTopic}`, payload, encoding);
+      isFull = !batch.add({ topic: messageTopic, message, qos: messageQos, retain }) || batch.rows.length === wanted;
     } catch (error) {
       isFull = true;
       enough.reject(error);
@@ -118,15 +118,15 @@ async function read(connection: MqttConnection, query: Reading, maxRows: number)
     if (isFull) enough.resolve();
   }
 
-  await connection.subscribe({ topic, qos }, take);
-  const over = new AbortController();
+  await connection.subscribe({ topic, qos }, onMessage);
+  const stopWaiting = new AbortController();
   // Retained messages come before the answer to the ping; the waiting time begins after it.
-  const waited = connection.ping().then(() => sleep(waitSeconds * 1_000, undefined, { signal: over.signal }));
+  const waited = connection.ping().then(() => sleep(waitSeconds * 1_000, undefined, { signal: stopWaiting.signal }));
   waited.catch(() => undefined);
   try {
     await Promise.race([enough.promise, waited]);
   } finally {
-    over.abort();
+    stopWaiting.abort();
   }
   const { rows } = batch;
   return { data: rows, rowCount: rows.length, truncated: isFull && rows.length < messageCount };

@@ -6,7 +6,7 @@ import { executeStatement } from './query.ts';
 
 const MAX_ITEMS = 10_000;
 
-/** Databases, the tables and views of one, the columns of one of these. */
+/** Lists the databases; below a database its tables and views; below a table or view its columns. */
 export async function browse(connection: MySQLConnection, path: readonly string[]): Promise<DatasourceItem[]> {
   const level = levels[path.length];
   if (!level) throw new AppError('NOT_FOUND', 'There is nothing below a column');

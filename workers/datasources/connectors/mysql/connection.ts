@@ -11,7 +11,7 @@ import type { MySQLEndpoint } from './endpoint.ts';
 export interface MySQLConnection extends PooledConnection {
   readonly driver: Driver;
   readonly backPressure: BackPressure;
-  /** Rejects when the connection breaks, which the driver does not tell a running query. */
+  /** Rejects when the connection breaks: the driver does not report that to a running query. */
   readonly broken: Promise<never>;
   /** Destroys the socket at once, without ending the protocol. */
   drop(): void;
@@ -30,14 +30,14 @@ export async function openMySQLConnection(
   }
 }
 
-interface Means {
+interface OpenOptions {
   endpoint: MySQLEndpoint;
   outbound: Outbound;
 }
 
-/** `host` may be an address of the host of the endpoint. */
-async function open(host: string, means: Means, signal: AbortSignal): Promise<MySQLConnection> {
-  const { endpoint, outbound } = means;
+/** Connects to `host`: the host of the endpoint, or one of its addresses. */
+async function open(host: string, options: OpenOptions, signal: AbortSignal): Promise<MySQLConnection> {
+  const { endpoint, outbound } = options;
   const socket = await outbound.connect({ host, port: endpoint.port }, signal);
   // A kill must reach the same server, and a name may resolve to several.
   const address = socket.remoteAddress ?? host;
@@ -58,11 +58,12 @@ async function open(host: string, means: Means, signal: AbortSignal): Promise<My
     isOpen = false;
     socket.destroy();
   };
-  const settle = () => told((done) => driver.query(SETTINGS, done));
+  const applySettings = () => asPromise((done) => driver.query(SETTINGS, done));
   // A reset keeps the database that USE has chosen.
-  const goBack = () => told((done) => driver.query(`use \`${endpoint.database.replaceAll('`', '``')}\``, done));
+  const useConfiguredDatabase = () =>
+    asPromise((done) => driver.query(`use \`${endpoint.database.replaceAll('`', '``')}\``, done));
   try {
-    await unlessAborted(signal, Promise.race([told((done) => driver.connect(done)).then(settle), broken]));
+    await unlessAborted(signal, Promise.race([asPromise((done) => driver.connect(done)).then(applySettings), broken]));
   } catch (error) {
     drop();
     throw error;
@@ -76,15 +77,15 @@ async function open(host: string, means: Means, signal: AbortSignal): Promise<My
     },
     async reset() {
       await Promise.race([
-        told((done) => driver.reset(done))
-          .then(settle)
-          .then(goBack),
+        asPromise((done) => driver.reset(done))
+          .then(applySettings)
+          .then(useConfiguredDatabase),
         broken,
       ]);
     },
     async cancel() {
       try {
-        await kill(driver.threadId, address, means);
+        await kill(driver.threadId, address, options);
       } finally {
         drop();
       }
@@ -100,24 +101,24 @@ async function open(host: string, means: Means, signal: AbortSignal): Promise<My
 }
 
 /** Kills the query from another connection, as the protocol requires. */
-async function kill(threadID: number, address: string, means: Means): Promise<void> {
-  const other = await open(address, means, AbortSignal.timeout(5_000));
+async function kill(threadID: number, address: string, options: OpenOptions): Promise<void> {
+  const other = await open(address, options, AbortSignal.timeout(5_000));
   try {
-    await told((done) => other.driver.query(`KILL QUERY ${Number(threadID)}`, done));
+    await asPromise((done) => other.driver.query(`KILL QUERY ${Number(threadID)}`, done));
   } finally {
     other.close();
   }
 }
 
 /**
- * Settings that make values readable. The comments are executed by MySQL or MariaDB: the time limit ends statements whose worker
- * died, and does not replace a shorter one.
+ * Settings of each session. MySQL executes the first comment and MariaDB the second: a time limit of 61 minutes, which ends
+ * statements whose worker died, unless the server has a shorter limit.
  */
 const SETTINGS = `set names utf8mb4, time_zone = '+00:00'
  /*!50708 , max_execution_time = if(@@max_execution_time = 0, 3660000, @@max_execution_time) */
  /*M!100101 , max_statement_time = if(@@max_statement_time = 0, 3660, @@max_statement_time) */`;
 
-/** Without LOCAL_FILES a server cannot read our files, and the driver has no stream to read them with. */
+/** Options of the driver. The flag LOCAL_FILES is off, because with it a server could ask for files of this machine. */
 function driverOptions({
   host,
   port,
@@ -159,7 +160,7 @@ function driverOptions({
 }
 
 /** Turns a callback of the driver into a promise. */
-function told(call: (done: (error: Error | null) => void) => unknown): Promise<void> {
+function asPromise(call: (done: (error: Error | null) => void) => unknown): Promise<void> {
   return new Promise((resolve, reject) => {
     call((error) => (error ? reject(error) : resolve()));
   });

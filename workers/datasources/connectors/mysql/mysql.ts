@@ -41,9 +41,9 @@ export const connectMySQL: Connector<typeof mysql> = (options, { outbound }) => 
         async (connection) => void (await executeStatement(connection, { sql: 'select 1', params: [], maxRows: 1 })),
       ),
     async execute({ statement }, { maxRows, signal, onRows, isDryRun = false, isOnce = false, idempotencyKey }) {
-      const taken = onRows && ((fields: FieldPacket[], rows: unknown[][]) => onRows(rowsOf(fields, rows)));
+      const onDriverRows = onRows && ((fields: FieldPacket[], rows: unknown[][]) => onRows(rowsOf(fields, rows)));
       const { sql, params } = render(statement);
-      const request = { sql, params, maxRows, onRows: taken };
+      const request = { sql, params, maxRows, onRows: onDriverRows };
       const execute = isDryRun ? executeReadOnly : executeStatement;
       if (!isOnce || idempotencyKey === null)
         return await presented(await withConnection(signal, (connection) => execute(connection, request)));
@@ -64,7 +64,7 @@ export const connectMySQL: Connector<typeof mysql> = (options, { outbound }) => 
   };
 };
 
-/** The transaction ends when the connection is released. */
+/** Executes in a read-only transaction. The reset of the connection at its release ends the transaction. */
 async function executeReadOnly(connection: MySQLConnection, request: Parameters<typeof executeStatement>[1]) {
   await executeStatement(connection, { sql: 'start transaction read only', params: [], maxRows: 1 });
   try {
@@ -112,9 +112,10 @@ function keysOf(fields: FieldPacket[]): string[] {
   return columnKeys(fields.map(({ name }) => name));
 }
 
-/** Server shutdown, or the connection was killed there. */
+/** Numbers of errors after which the connection is lost: the server shuts down, or has killed the connection. */
 const connectionLost: ReadonlySet<number> = new Set([1053, 1152, 1184, 1927]);
 
+/** Maps the error of a call. `sent: true` in its details: the server may have executed the statement. */
 function usableError(error: unknown, endpoint: MySQLEndpoint, signal: AbortSignal): unknown {
   if (error instanceof AppError) return error;
   const where = formatAddress(endpoint.host, endpoint.port);

@@ -8,10 +8,11 @@ export interface RawResult {
   /** Null for a statement that returns no rows. */
   fields: FieldPacket[] | null;
   rows: unknown[][];
-  /** Includes rows that were handed over. */
+  /** Number of rows read, including those that were passed to `onRows`. */
   rowCount: number;
   /** Rows that a writing statement changed. */
   affectedRows: number | undefined;
+  /** Whether the server had more rows than were read. */
   isCut: boolean;
 }
 
@@ -19,7 +20,7 @@ interface StatementRequest {
   sql: string;
   params: readonly Json[];
   maxRows: number;
-  /** Takes the rows as they arrive; the result then has none. */
+  /** Receives the rows in batches as they arrive; the result then contains none. */
   onRows?: ((fields: FieldPacket[], rows: unknown[][]) => Promise<void>) | undefined;
 }
 
@@ -30,8 +31,8 @@ export async function executeStatement(connection: MySQLConnection, request: Sta
   try {
     return await executePrepared(connection, request);
   } catch (error) {
-    const mayBeSent = error instanceof Error && 'errno' in error && error.errno === NOT_PREPARED;
-    if (!mayBeSent || request.params.length > 0) throw error;
+    const cannotBePrepared = error instanceof Error && 'errno' in error && error.errno === NOT_PREPARED;
+    if (!cannotBePrepared || request.params.length > 0) throw error;
     return await Promise.race([
       readRows(connection, connection.driver.query({ sql: request.sql }), request),
       connection.broken,
@@ -58,8 +59,8 @@ const BATCH_BYTES = 1024 * 1024;
 const BATCH_ROWS = 1_000;
 
 /**
- * Takes the first result with rows of a procedure. Closes the connection when there are more rows than wanted, because the server
- * would send all of them.
+ * Reads the first result set that has rows; a procedure may return several. Drops the connection when there are more rows than
+ * wanted, because the server would send all of them.
  */
 function readRows(
   connection: MySQLConnection,
@@ -86,7 +87,7 @@ function readRows(
     if (onRows && (result.rows.length === BATCH_ROWS || bytes > BATCH_BYTES)) void deliver();
   }
 
-  /** The server waits for as long as the rows are being taken. */
+  /** Passes a batch to `onRows`. The connection is paused until `onRows` has finished, so the server waits. */
   async function deliver(): Promise<void> {
     connection.driver.pause();
     bytes = 0;
@@ -101,9 +102,9 @@ function readRows(
 
   function finish(): void {
     if (result.isCut) connection.driver.pause();
-    // A lost connection no longer matters once everything has been read.
-    const taken = onRows && result.rows.length > 0 ? onRows(result.fields ?? [], result.rows.splice(0)) : undefined;
-    Promise.resolve(taken)
+    // The connection is dropped only after the result: its loss rejects `broken`, which must not overtake rows that were read.
+    const delivered = onRows && result.rows.length > 0 ? onRows(result.fields ?? [], result.rows.splice(0)) : undefined;
+    Promise.resolve(delivered)
       .then(() => resolve(result), reject)
       .finally(() => result.isCut && connection.drop());
   }

@@ -42,14 +42,14 @@ async function attempt(
       const result = await work();
       await run(connection, WRITE, [writeResult(result), key]);
       await run(connection, 'commit');
-      // Afterwards: it locks ranges of the index. The account may lack the right, and the work is done.
+      // After the commit, because a deletion locks ranges of the index. The account may lack the right to it, which is no error.
       await run(connection, DELETE_OLD).catch(() => undefined);
       return result;
     }
     await run(connection, 'rollback');
     if (inserted === 'missing') return undefined;
   } catch (error) {
-    // If the connection is lost, the server does the same.
+    // If the connection is lost, the server rolls back by itself.
     if (connection.isOpen) await run(connection, 'rollback').catch(() => undefined);
     throw error;
   }
@@ -77,8 +77,9 @@ function textOf(value: unknown): string | null {
   return typeof value === 'string' ? value : null;
 }
 
-/** Other statements end the transaction before they begin, without asking. */
+/** First words of statements that can be part of a transaction. MySQL commits an open transaction before any other, such as DDL. */
 const transactional = /^(?:insert|update|delete|replace|select|with|call|values|table)\b/i;
+/** Spaces, parentheses and comments, but not the comments that MySQL or MariaDB executes. */
 const BEFORE_FIRST_WORD = /^(?:\s|\(|(?:--\s|#)[^\n]*(?:\n|$)|\/\*(?!!|M!)[\s\S]*?\*\/)*/;
 
 function requireTransactional(sql: string): void {

@@ -2,7 +2,7 @@ import type { FieldPacket } from 'mysql2';
 import type { Json } from '#shared/core/json.ts';
 import { numberOrText, parseJson } from '../../../connections/rows.ts';
 
-/** The protocol's numbers of types. */
+/** Numbers of column types in the protocol. */
 const FLOAT = 4;
 const TIMESTAMP = 7;
 const DATETIME = 12;
@@ -40,12 +40,14 @@ const ambiguous: Readonly<Record<number, readonly [text: string, bytes: string]>
   254: ['char', 'binary'],
 };
 
+/** Number of the character set `binary`. */
 const BYTES = 63;
+/** Flags of a column in the protocol. */
 const UNSIGNED = 32;
 const ENUM = 256;
 const SET = 2048;
 
-/** Name in SQL. */
+/** SQL name of a column's type. */
 export function typeName(field: FieldPacket): string {
   const { columnType = 0, characterSet, extendedTypeName, extendedFormat } = field;
   const flags = Number(field.flags);

@@ -12,14 +12,14 @@ export interface RabbitMQConnection {
   readonly model: ChannelModel;
   /** Aborted when the connection has ended. */
   readonly closed: AbortSignal;
-  /** Allows one more message, because a call waits for it. */
+  /** Renews the limit of received bytes, because a call now waits for a message. */
   expect(): void;
-  /** Reason of the end, when the server sent more than was asked for. */
+  /** Error of a connection that was ended because the server sent more bytes than allowed. */
   excess(): AppError | undefined;
   destroy(): void;
 }
 
-/** Bytes that the server may send for each call: more would not fit an answer. */
+/** Bytes that the server may send after each `expect`: a result is never larger. */
 const MAX_INFLOW = 32 * 1024 * 1024;
 const FRAME_BYTES = 131_072;
 

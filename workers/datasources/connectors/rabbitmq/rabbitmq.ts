@@ -21,6 +21,7 @@ type Query = z.output<(typeof rabbitmq)['query']>;
 type Reading = Extract<Query, { operation: 'consume' | 'peek' }>;
 type Publishing = Extract<Query, { operation: 'publish' }>;
 
+/** Time that the server has to close the connection in the orderly way. */
 const CLOSE_MS = 1_000;
 
 /** One connection for all calls, with a channel for each; a call that reads has its own connection. */
@@ -65,7 +66,7 @@ async function close({ model, destroy }: RabbitMQConnection): Promise<void> {
   destroy();
 }
 
-/** A refusal closes its channel only. */
+/** Runs work on a channel of its own, because a server refuses a request by closing the channel. */
 async function onChannel<T>(
   connection: RabbitMQConnection,
   where: string,
@@ -79,7 +80,7 @@ async function onChannel<T>(
     channel.on('error', (error) => void channelErrors.push(error));
     try {
       const result = await unlessAborted(closed, work(channel));
-      // The answer shows that everything before it has been done.
+      // The server confirms the end of the channel only when it has done everything that was sent on it.
       await unlessAborted(closed, channel.close());
       return result;
     } catch (error) {
@@ -129,7 +130,7 @@ async function publish(channel: ConfirmChannel, message: Message): Promise<Query
     {
       ...options,
       ...(expiration !== undefined && { expiration: String(expiration) }),
-      // The same for every attempt, so that a consumer can tell a repeated message.
+      // The same for every attempt, so that a consumer can recognize a repeated message.
       ...(idempotencyKey !== null && { messageId: hash('sha256', idempotencyKey).slice(0, 40) }),
     },
     (error) => (error ? reject(error) : resolve()),
@@ -183,7 +184,7 @@ async function manage(channel: Channel, query: Exclude<Query, Reading | Publishi
   }
 }
 
-/** Reads messages one by one without waiting for new ones; acknowledges them once all can be returned. */
+/** Reads messages one by one without waiting for new ones; acknowledges them when all have been read and fit the result. */
 async function read(
   channel: Channel,
   { operation, queue, messageCount, encoding }: Reading,
@@ -192,19 +193,19 @@ async function read(
   const batch = createBatch();
   const wanted = Math.min(messageCount, maxRows);
   let last: GetMessage | undefined;
-  let left = 0;
+  let remaining = 0;
   while (batch.rows.length < wanted) {
     connection.expect();
     const message = await channel.get(queue);
     if (!message) {
-      left = 0;
+      remaining = 0;
       break;
     }
-    // The next one is not asked for meanwhile.
+    // The next message is requested only when there is memory for this one.
     await currentReservation()?.reserve(message.content.length);
-    left = message.fields.messageCount;
+    remaining = message.fields.messageCount;
     if (!batch.add(presentMessage(message, encoding))) {
-      left += 1;
+      remaining += 1;
       break;
     }
     last = message;
@@ -213,7 +214,7 @@ async function read(
   // Messages that were read and are not returned go back to the queue.
   channel.nackAll(true);
   const { rows } = batch;
-  return { data: rows, rowCount: rows.length, truncated: left > 0 && rows.length < messageCount };
+  return { data: rows, rowCount: rows.length, truncated: remaining > 0 && rows.length < messageCount };
 }
 
 function presentMessage({ content, fields, properties }: GetMessage, encoding: Encoding): Json {
@@ -238,7 +239,7 @@ function jsonOf(value: unknown): Json {
 }
 
 function objectOf(value: object): Json {
-  const fields: JsonObject = Object.fromEntries(Object.entries(value).map(([name, one]) => [name, jsonOf(one)]));
+  const fields: JsonObject = Object.fromEntries(Object.entries(value).map(([name, child]) => [name, jsonOf(child)]));
   if (fields['!'] === 'timestamp') return timeOf(Number(fields.value));
   const { digits, places: scale } = (fields['!'] === 'decimal' ? fields.value : {}) as JsonObject;
   if (typeof digits === 'number' && typeof scale === 'number') return decimalOf(digits, scale);

@@ -52,7 +52,7 @@ function decoded(text: string): string {
 
 /** The driver on a connected socket. It neither connects nor signs in by itself, so it never reconnects. */
 export function clientOn(socket: Socket): Redis {
-  class Given extends AbstractConnector {
+  class ConnectedSocketConnector extends AbstractConnector {
     constructor() {
       super(1_000);
     }
@@ -63,7 +63,7 @@ export function clientOn(socket: Socket): Redis {
     }
   }
   const client = new Redis({
-    Connector: Given,
+    Connector: ConnectedSocketConnector,
     lazyConnect: true,
     protocol: 2,
     stringNumbers: true,
@@ -85,7 +85,7 @@ export async function signIn(
   if (password !== '' || username !== '') {
     const words = username === '' ? [password] : [username, password];
     await client.call('AUTH', ...words).catch((error: unknown) => {
-      throw upstreamError(isReply(error) ? 'authentication' : 'lost', where, redacted(error));
+      throw upstreamError(isErrorReply(error) ? 'authentication' : 'lost', where, redacted(error));
     });
   }
   const call = callOn(client, where);
@@ -106,21 +106,21 @@ export function callOn(client: Redis, where: string): Call {
       try {
         return (await client.callBuffer(command, ...words)) as Reply;
       } catch (error) {
-        throw isReply(error) ? replyError(error, where) : upstreamError('lost', where, redacted(error));
+        throw isErrorReply(error) ? replyError(error, where) : upstreamError('lost', where, redacted(error));
       }
     }
   };
 }
 
-function isReply(error: unknown): error is Error {
+function isErrorReply(error: unknown): error is Error {
   return error instanceof Error && error.name === 'ReplyError';
 }
 
-/** The driver attaches the command and its arguments, here the password, to the error, which would be logged. */
+/** Copies an error without its other fields: the driver attaches the command with its arguments, such as the password, for the log. */
 function redacted(error: unknown): Error {
   if (!(error instanceof Error)) return new Error('the driver gave no reason');
   const { message } = error;
-  return new Error(isReply(error) ? message.split(' ', 1)[0] : message);
+  return new Error(isErrorReply(error) ? message.split(' ', 1)[0] : message);
 }
 
 function replyError(error: Error, where: string): AppError {

@@ -20,14 +20,15 @@ export async function executeOperation(query: Query, call: Call, limits: Limits)
     case 'xrange':
       return entries(query, call, limits);
     default:
-      return plain(query, call);
+      return executeCommand(query, call);
   }
 }
 
 type Listing = Extract<Query, { operation: 'keys' | 'smembers' | 'hgetall' | 'lrange' | 'xread' | 'xrange' }>;
 type Plain = Exclude<Query, Listing>;
 
-async function plain(query: Plain, call: Call): Promise<QueryResult> {
+/** Executes an operation that is one command. */
+async function executeCommand(query: Plain, call: Call): Promise<QueryResult> {
   if (query.operation === 'get') await refuseHuge(call, 'STRLEN', query.key);
   if (query.operation === 'hget') await refuseHuge(call, 'HSTRLEN', query.key, query.field);
   const reply = await call(query.operation.toUpperCase(), ...wordsOf(query));
@@ -37,6 +38,7 @@ async function plain(query: Plain, call: Call): Promise<QueryResult> {
 
 /** Commands that answer with a value; others answer with a number or a status. */
 const reads: ReadonlySet<Query['operation']> = new Set(['get', 'hget', 'lpop', 'rpop']);
+/** Commands that answer with the number of changed elements. */
 const writes: ReadonlySet<Query['operation']> = new Set(['del', 'expire', 'hset', 'hdel', 'sadd', 'srem']);
 
 /** Arguments of the command, each sent separately, so that no value is read as a command. */

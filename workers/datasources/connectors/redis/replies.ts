@@ -9,7 +9,7 @@ const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 export function written(reply: Reply, encoding: 'text' | 'base64'): Json {
   if (reply === null) return null;
   if (typeof reply === 'string') return numberOf(reply);
-  if (Array.isArray(reply)) return reply.map((one) => written(one, encoding));
+  if (Array.isArray(reply)) return reply.map((item) => written(item, encoding));
   return encoding === 'base64' ? reply.toString('base64') : textOf(reply);
 }
 
@@ -33,6 +33,6 @@ export function listed(reply: Reply | undefined): Reply[] {
 }
 
 export function sizeOf(reply: Reply | undefined): number {
-  if (Array.isArray(reply)) return reply.reduce<number>((sum, one) => sum + sizeOf(one), 8);
+  if (Array.isArray(reply)) return reply.reduce<number>((sum, item) => sum + sizeOf(item), 8);
   return Buffer.isBuffer(reply) ? reply.length : 8;
 }

@@ -52,7 +52,7 @@ export function readHead({ headers }: HTTPResponse): JsonObject {
 const METADATA = 'x-amz-meta-';
 
 const wrongKey: ReadonlySet<string> = new Set(['InvalidAccessKeyId', 'SignatureDoesNotMatch']);
-const passing: ReadonlySet<number> = new Set([408, 429, 500, 502, 503, 504]);
+const temporaryStatuses: ReadonlySet<number> = new Set([408, 429, 500, 502, 503, 504]);
 
 /** Uses the code only: messages of S3 repeat keys and the signed text. */
 export function responseError(response: HTTPResponse): AppError {
@@ -61,7 +61,7 @@ export function responseError(response: HTTPResponse): AppError {
   if (wrongKey.has(code)) return upstreamError('authentication', whereOf(url), new Error(code));
   const words = explanations[code] ?? explanations[String(status)] ?? `answered ${status}`;
   return new AppError('UPSTREAM_FAILED', `${whereOf(url)}: ${words}${code === '' ? '' : ` (${code})`}`, {
-    retry: passing.has(status),
+    retry: temporaryStatuses.has(status),
     details: { status, ...(code !== '' && { code }) },
   });
 }

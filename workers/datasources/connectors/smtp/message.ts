@@ -21,7 +21,7 @@ interface Address {
 
 const MAX_ATTACHMENTS = 15 * 1024 * 1024;
 
-/** A mail as it is sent. No value can begin another header, recipient or command. */
+/** Composes the bytes of a mail. No value of the query can add a header, a recipient or a command of SMTP. */
 export async function composeMessage(query: Query, from: string, idempotencyKey: string | null): Promise<Message> {
   const sender = addressOf('datasourceOptions.from', from);
   const [to, cc, bcc] = [addressesOf('to', query.to), addressesOf('cc', query.cc), addressesOf('bcc', query.bcc)];
@@ -68,15 +68,15 @@ function oneLine(field: string, text: string): string {
   return text;
 }
 
-/** Headers that fields of the query set. */
-const own =
+/** Headers that are made from other fields of the query or by this service, so that `headers` must not set them. */
+const reservedHeaders =
   /^(?:from|to|cc|bcc|sender|reply-to|subject|date|message-id|return-path|received|mime-version|dkim-.*|arc-.*|resent-.*|content-.*)$/i;
 
 function headersOf(headers: Query['headers']): { key: string; value: string }[] {
   return Object.entries(headers).map(([key, value]) => {
     if (!/^[A-Za-z0-9-]{1,70}$/.test(key))
       throw invalidField('headers', `"${key.slice(0, 70)}" is not the name of a header`);
-    if (own.test(key)) throw invalidField('headers', `${key} cannot be set here`);
+    if (reservedHeaders.test(key)) throw invalidField('headers', `${key} cannot be set here`);
     return { key, value: oneLine(`headers.${key}`, value) };
   });
 }

@@ -83,7 +83,7 @@ interface Sent {
 }
 
 function send(server: SMTPConnection, message: Message, onData: () => void): Promise<Sent> {
-  // The driver asks for the message once the server has agreed to take it.
+  // The driver reads this stream only after the server has accepted the recipients and the command DATA.
   const body = Readable.from(
     (function* () {
       onData();
@@ -100,7 +100,7 @@ function send(server: SMTPConnection, message: Message, onData: () => void): Pro
   });
 }
 
-/** Not retried, which would send a second mail. */
+/** An error that is not retried: the server may have accepted the mail, and a retry would send it twice. */
 function lost(where: string, cause: unknown): AppError {
   const { code, message, details } = upstreamError('lost', where, cause);
   return new AppError(code, message, { cause, details, retry: false });
@@ -117,7 +117,7 @@ function known(error: unknown, { where, signal }: { where: string; signal: Abort
   return upstreamError(code === 'ETIMEDOUT' ? 'timeout' : (reasonOf(originOf(error)) ?? 'refused'), where, error);
 }
 
-/** The driver replaces Node's error code by its own. */
+/** The error with Node's code, which the driver has replaced with its own. */
 function originOf(error: unknown): unknown {
   if (!(error instanceof Error) || !('originalCode' in error)) return error;
   return Object.assign(new Error(error.message), { code: error.originalCode });
@@ -132,7 +132,7 @@ function mailError(error: unknown, status: number, where: string): AppError {
   });
 }
 
-/** Reply of the server; none when the connection ended without one. */
+/** Status of the server's error reply; undefined when the connection ended without a reply. */
 function statusOf(error: unknown): number | undefined {
   const status = error instanceof Error && 'responseCode' in error ? error.responseCode : undefined;
   return typeof status === 'number' && status >= 400 ? status : undefined;

@@ -5,6 +5,7 @@ import { CsvError, parse } from 'csv-parse';
 import { fileTypes } from '#shared/datasources/files/types.ts';
 import { type ReadableFile, ReadFailure } from '../protocol.ts';
 
+/** Characters that the parser gets at a time, and from which the delimiter is guessed. */
 const PIECE = 64 * 1024;
 const MAX_ROW = 1024 * 1024;
 

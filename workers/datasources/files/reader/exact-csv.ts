@@ -29,7 +29,10 @@ export async function exactCsv(connection: DuckDBConnection, path: string, delim
   return reader(Object.fromEntries(exact.filter(([, type]) => type !== 'DOUBLE')));
 }
 
-/** Whether the column has no exponents, how many digits are significant, before and after the point, and the largest exponent. */
+/**
+ * Five SQL expressions over a column of numbers: whether all are without an exponent; the largest number of significant digits, of
+ * digits before the point and after it; the largest exponent.
+ */
 function measuresOf(name: string): string {
   const text = `"${name.replaceAll('"', '""')}"`;
   const mantissa = `regexp_replace(${text}, '[eE].*$', '')`;
@@ -42,7 +45,7 @@ function measuresOf(name: string): string {
   ].join(', ');
 }
 
-/** A double holds every number of 15 digits, but for the very small and the very large. */
+/** Chooses a type from the five measures. A double holds every number of 15 digits, except for very small and very large ones. */
 function typeOf([isPlain, significant, whole, fraction, exponent]: readonly unknown[]): string {
   const [digits, before, after] = [Number(significant), Number(whole), Number(fraction)];
   if (digits <= 15 && Number(exponent) < 290 && before + after < 290) return 'DOUBLE';

@@ -120,7 +120,7 @@ function toParam(value: Json): DuckDBValue {
   return typeof value === 'object' && value !== null ? JSON.stringify(value) : value;
 }
 
-/** Without a type the driver would bind integers with a larger type than theirs. */
+/** The type to bind a value with. Without it the driver would bind integers with a larger type than BIGINT. */
 function typeOf(value: Json): DuckDBType | undefined {
   if (Number.isSafeInteger(value)) return BIGINT;
   const [first] = Array.isArray(value) && isPlain(value) ? value : [];

@@ -83,6 +83,7 @@ function toJSON(value: SQLOutputValue): Json {
 function explain(error: unknown): unknown {
   if (!(error instanceof Error) || !('errcode' in error) || typeof error.errcode !== 'number') return error;
   const { errcode, message } = error;
+  // SQLITE_AUTH: the authorizer has refused an action.
   const text = errcode === 23 ? `${message}: the file is read-only` : message;
   return new ReadFailure(text, { errno: errcode });
 }

@@ -75,7 +75,7 @@ function unpackedSize(bytes: Buffer): number {
 }
 
 function explain(error: unknown): unknown {
-  // The second is zlib's error for bytes that it cannot inflate.
+  // A TypeError with a code is zlib's error for bytes that it cannot inflate.
   const isAboutTheFile = error instanceof HucreError || (error instanceof TypeError && 'code' in error);
   return isAboutTheFile ? unreadable() : error;
 }
