@@ -15,13 +15,13 @@ export interface Person {
 
 export interface Membership {
   role: 'ADMIN' | 'MEMBER';
-  /** Rules older than this must not be used. */
+  /** Version of the tenant's rules: cached rules of an older version must not be used. */
   policyVersion: number;
-  /** The workflow that the lookup names; absent if the tenant has no such workflow. */
+  /** The workflow that the lookup names; absent if it names none, or the tenant has no such workflow. */
   workflow?: WorkflowStatus;
 }
 
-/** A workflow as it is now. It is read with the membership of the caller who executes it, in one statement. */
+/** The current state of a workflow, read in one statement with the membership of the caller who executes it. */
 export interface WorkflowStatus {
   /** The published version; null while there are drafts only. */
   versionID: string | null;
@@ -48,7 +48,7 @@ export interface AccountLookup {
   workflowID?: string | undefined;
 }
 
-/** Answers any number of requests by one query, in their order; null for a person who has never signed in. */
+/** Reads the accounts of any number of lookups by one query, in their order; null for a person who has never signed in. */
 export async function readAccountStatuses(
   pool: Pool,
   lookups: readonly AccountLookup[],
@@ -113,7 +113,7 @@ export interface KeyLookup {
   workflowID?: string | undefined;
 }
 
-/** Finds keys that are not disabled; several may share a prefix. One query for any number of requests, in their order. */
+/** Finds the keys that are not disabled by their prefix, which several may share. One query for all lookups; results in their order. */
 export async function readKeys(pool: Pool, lookups: readonly KeyLookup[]): Promise<KeyStatus[][]> {
   const { rows } = await pool.query<Omit<KeyStatus, 'membership'> & MembershipRow & { n: number }>({
     name: 'api_keys',

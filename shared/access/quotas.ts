@@ -4,7 +4,7 @@ import type { Query } from '../db/query.ts';
 interface QuotaDefinition {
   /** The owner whose use is counted. */
   readonly owner: 'tenant' | 'user';
-  /** Unless an operator has set another one for the owner. */
+  /** The default limit; an operator may set another one for an owner. */
   readonly max: number;
   /** Completes "has at most 1000 …". */
   readonly what: string;
@@ -16,12 +16,12 @@ interface QuotaDefinition {
   readonly table?: string;
 }
 
-/** An asset of a tenant, one row each. */
+/** The quota of a tenant's assets of one kind, each of which is a row of `table`. */
 function assetsIn(table: string, what: string, max = 1_000): QuotaDefinition {
   return { owner: 'tenant', max, what, table, used: `select count(*) from ${table} where tenant_id = $1` };
 }
 
-/** Tokens of ended calls, and what is reserved for the others. Those of a worker that has died stay reserved: it may have used them. */
+/** Tokens of ended calls, and those reserved for other calls. Tokens of a worker that has died stay reserved, as it may have used them. */
 function aiTokensSince(unit: 'day' | 'month'): string {
   const since = `day >= date_trunc('${unit}', now() at time zone 'utc')::date`;
   return `
@@ -99,7 +99,7 @@ const definitions = {
     max: 2 * GB,
     what: 'bytes of stored results',
     remedy: EXPIRES,
-    // Counts without reading the values.
+    // Postgres knows the sizes without reading the values.
     used: 'select coalesce(sum(octet_length(sealed)), 0) from result_page where tenant_id = $1',
   },
   events: { ...assetsIn('workflow_event', 'events that are remembered', 10_000), remedy: FORGOTTEN },
@@ -187,7 +187,7 @@ where tenant_id = $1 and session_id is null and origin is null`,
     max: 2 * GB,
     what: 'bytes of inputs of runs in flight',
     remedy: 'wait for some to end, or stop some',
-    // As they are stored: Postgres knows it without reading them.
+    // The sizes as stored, which Postgres knows without reading the inputs.
     used: 'select coalesce(sum(pg_column_size(input)), 0) from workflow_instance where tenant_id = $1 and completed_at is null',
   },
 } as const satisfies Record<string, QuotaDefinition>;
@@ -250,7 +250,7 @@ export interface QuotaState {
   quota: QuotaName;
   max: number;
   used: number;
-  /** An operator has set it. */
+  /** Whether an operator has set `max` for the owner. */
   isSet: boolean;
 }
 

@@ -55,9 +55,9 @@ interface AuditQuery {
   before?: string | undefined;
 }
 
-/** Rows that a page looks at for entries that fit. A rare filter goes on with the next page. */
+/** Rows of the trail that one page reads in search of matching entries. If few match, the search continues with the next page. */
 const LOOKED = 20_000;
-/** Entries that can be reached and are counted by pages with numbers; older ones are read by `cursor`. */
+/** Entries that numbered pages can reach, and that are counted for them; older entries are read by `cursor`. */
 export const MAX_NUMBERED = 10_000;
 
 /** Changes of one entry in a page: an import has 2,000, and a page of imports would end its process. */
@@ -94,7 +94,7 @@ function parameterOf(assetID: string | undefined, values: readonly unknown[]): s
   return assetID === undefined ? undefined : `$${values.indexOf(assetID) + 1}`;
 }
 
-/** How many entries fit, counted up to `MAX_NUMBERED` and among the rows that pages with numbers reach. */
+/** Counts the entries that match, up to `MAX_NUMBERED` and among the rows that numbered pages can reach. */
 export async function countEntries(pool: Pool, { tenantID, filter }: AuditQuery): Promise<number> {
   const { text, values } = conditions(filter, [tenantID, MAX_SEQ]);
   const { rows } = await pool.query<{ n: number }>({
@@ -104,7 +104,7 @@ export async function countEntries(pool: Pool, { tenantID, filter }: AuditQuery)
   return rows[0]?.n ?? 0;
 }
 
-// Without the bound, a filter that fits nothing reads the whole trail; without a filter the limit is one.
+// With a filter, only the newest rows are read: if nothing matched, the whole trail would be. Without a filter, the limit is enough.
 const count = (where: string, { isFiltered }: { isFiltered: boolean }) => `
 with reached as materialized (
   select min(seq) as seq from (
@@ -151,7 +151,7 @@ function conditions(filter: AuditFilter, values: unknown[]): { text: string; val
   return { text: parts.join(' and '), values };
 }
 
-// A page reads the newest rows below its place. `last` is where it stopped looking, if it did not come to the end.
+// A page reads the newest rows below its cursor (`$2`). `last` is the row at which the search stopped, if not at the end of the trail.
 const select = (
   where: string,
   { limit, offset, asset }: { limit: number; offset: number; asset?: string | undefined },

@@ -3,8 +3,8 @@ import type { JsonObject } from '../../core/json.ts';
 import type { Pool, PoolClient } from '../../db/pool.ts';
 
 /**
- * A row of the audit trail. Rows are only ever added: what becomes known later of an entry is a row of its own, because a seal covers
- * the rows as they were written.
+ * A row of the audit trail. Rows are only ever added: the outcome and the changes of an entry, which become known later, are rows of their
+ * own, because a seal covers the rows as they were written.
  */
 export interface AuditRecord {
   id: string;
@@ -25,7 +25,7 @@ export interface AuditRecord {
   /** Null: not known yet. */
   status: number | null;
   durationMs: number | null;
-  /** Without secrets, cut. */
+  /** Further data, without secrets and of limited length (`readable`). */
   details: JsonObject;
   at: Date;
 }
@@ -43,7 +43,7 @@ export const auditTypes = [
 ] as const;
 export type AuditType = (typeof auditTypes)[number];
 
-/** An entry of what was done without a request, with its outcome, which is known as it is written. */
+/** Makes the entry of an action without a request. It includes the outcome, which is known when the entry is written. */
 export function wholeEntry(
   done: Pick<AuditRecord, 'tenantID' | 'type' | 'action' | 'details'> & Partial<AuditRecord>,
 ): AuditRecord {
@@ -65,19 +65,19 @@ export function wholeEntry(
 
 type Queryable = Pick<Pool | PoolClient, 'query'>;
 
-/** Adds records; those that are there already stay as they are. */
+/** Adds records. Records that are stored already stay as they are. */
 export async function insertAuditRecords(on: Queryable, records: readonly AuditRecord[]): Promise<void> {
   if (records.length === 0) return;
   await on.query({ name: 'insert_audit_records', text: INSERT, values: [JSON.stringify(records)] });
 }
 
-/** The table's columns and those of the JSON, for statements that add records beside something else. */
+/** The columns of the table, the expressions that fill them, and the fields of a record in JSON. */
 const COLUMNS = `id, tenant_id, kind, entry_id, type, action, user_id, api_key_id, path, asset_type, asset_id, status, duration_ms, details, created_at`;
 const VALUES = `r.id, r."tenantID", r.kind, r."entryID", r.type, r.action, r."userID", r."apiKeyID", r.path, r."assetType", r."assetID", r.status, r."durationMs", r.details, r.at`;
 const SHAPE = `id uuid, "tenantID" uuid, kind text, "entryID" uuid, type text, action text, "userID" uuid, "apiKeyID" uuid, path text, "assetType" text,
   "assetID" uuid, status int, "durationMs" int, details jsonb, at timestamptz`;
 
-/** An insert from a JSON expression that holds a list of records. Those of a tenant that is deleted by now are left out. */
+/** An insert statement for a JSON expression that is a list of records. Records of a tenant that is deleted by now are left out. */
 export const insertFrom = (json: string) => `
 insert into audit_record (${COLUMNS})
 select ${VALUES} from jsonb_to_recordset(${json}) as r(${SHAPE})

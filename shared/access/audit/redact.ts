@@ -2,7 +2,7 @@ import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
 import { isSealed } from '../../core/key-ring.ts';
 import { storable } from '../../db/storable.ts';
 
-/** Characters of a body that the trail keeps. */
+/** Characters of a body that the trail stores. */
 const MAX_BODY_LENGTH = 2_000;
 export const REDACTED = '[REDACTED]';
 const MAX_DEPTH = 30;
@@ -10,7 +10,7 @@ const MAX_DEPTH = 30;
 /** Parts of the names of secret values, in any object. */
 const secretName =
   /passw(or)?d|^pass$|passphrase|passcode|secret|token|credential|authorization|cookie|api-?_?key|private-?_?key|access-?_?key|signature|bearer|connection-?_?(string|url|uri)|^dsn$|^pwd$|^otp$|^pin$/i;
-/** Names that contain one of those, and are not secret. */
+/** Names that match `secretName` and are not secret. */
 const harmlessName =
   /^(idempotencyKey|tokens?(Count|Limit|Used)|max_?Tokens|createdByApiKeyID|hasPassword|isSecret|secretName|apiKey(ID|Title)s?|page_?token)$/i;
 
@@ -19,16 +19,16 @@ export function isSecretName(name: string): boolean {
 }
 
 export interface Hiding {
-  /** Names that hold a secret in this value, beside those that say so themselves. */
+  /** Names of further fields of the value that are secret, beside those that `isSecretName` recognizes. */
   names?: ReadonlySet<string> | undefined;
-  /** Hides what a schema declares to be secret, in what is left of the value. */
+  /** Hides what a schema declares to be secret, in the shortened copy of the value. */
   mask?: (copy: JsonObject) => JsonObject;
   /** Characters of JSON that are stored, in place of 2000. */
   maxLength?: number;
 }
 
 /**
- * A value as the trail keeps it: without secrets, and with at most 2000 characters as JSON. A longer one becomes
+ * A value as the trail stores it: without secrets, and with at most 2000 characters as JSON. A longer one becomes
  * `{_truncated: "its beginning"}`. Takes time in proportion to the copy, however large the value is.
  */
 export function readable(value: unknown, { names, mask, maxLength = MAX_BODY_LENGTH }: Hiding = {}): Json {
@@ -43,7 +43,7 @@ export function readable(value: unknown, { names, mask, maxLength = MAX_BODY_LEN
 /** Characters of a text that are read for the part that is stored. */
 const BEGINNING = 4_000;
 
-/** The same of a text of JSON. Of a long one only the beginning is read. */
+/** Does the same with a text of JSON. Of a long text it reads only the beginning. */
 export function readableText(text: string, hiding: Hiding = {}, isCut = text.length > BEGINNING): Json {
   const shown = readable(isCut ? parseBeginning(text.slice(0, BEGINNING)) : JSON.parse(text), hiding);
   const isMarked = isJsonObject(shown) && '_truncated' in shown;
@@ -52,11 +52,11 @@ export function readableText(text: string, hiding: Hiding = {}, isCut = text.len
 
 const closers: Readonly<Record<string, string>> = { '{': '}', '[': ']' };
 
-/** Reads the whole values at the beginning of a JSON text, and the beginning of the text amid which it ends. */
+/** Parses JSON that is cut off at any position: all complete values, and the beginning of a string that the cut has hit. */
 function parseBeginning(text: string): unknown {
   const open: string[] = [];
   let [stored, closing] = ['', ''];
-  // Texts, as far as they go, and the marks of objects and lists.
+  // Finds strings, also one without an end, and the marks of objects and lists.
   for (const { 0: found, 1: end, index } of text.matchAll(/"(?:[^"\\]|\\.)*("?)|[{}[\],]/gs)) {
     const before = text.slice(0, index);
     if (found.startsWith('"')) {
@@ -70,14 +70,14 @@ function parseBeginning(text: string): unknown {
   return stored === '' ? null : JSON.parse(stored + closing);
 }
 
-/** Notes in `open` what closes the lists and objects around the place after a mark, the innermost first. */
+/** Updates `open` at a mark: the closing marks of all lists and objects that are open after it, the innermost first. */
 function follow(open: string[], mark: string): void {
   const closer = closers[mark];
   if (closer) open.unshift(closer);
   else if (mark !== ',') open.shift();
 }
 
-/** Ends a text that does not end; undefined if it is a key. */
+/** Closes a string that is cut off; undefined if the string is a key. `before`: the JSON before it; `closer`: what closes its list or object. */
 function cutText(text: string, { before, closer }: { before: string; closer: string | undefined }): string | undefined {
   const isValue = closer === ']' || /:\s*$/.test(before);
   return isValue ? `${before}${withoutHalfAddress(text.replace(halfEscape, '$1'))}"` : undefined;
@@ -147,17 +147,17 @@ function beginningOf(text: string, length: number): string {
   return length < text.length ? withoutHalfAddress(stored) : stored;
 }
 
-/** Removes half an address amid which a text was cut: credentials may be left without the `@` behind them. */
+/** Removes an address at which a text was cut off: it may contain credentials whose `@` is missing. */
 function withoutHalfAddress(cut: string): string {
   return cut.replace(/:(?:\\?\/){2}[^\s/?#@"'<>]*$/, `://${REDACTED}`);
 }
 
-/** The credentials of an address: `https://user:password@host`. */
+/** Hides the credentials in addresses: `https://user:password@host`. */
 function withoutUserinfo(text: string): string {
   return text.includes('://') ? text.replaceAll(/:\/\/[^\s/?#@"'<>]*@/g, `://${REDACTED}@`) : text;
 }
 
-/** Headers without credentials, each cut. */
+/** Headers without credentials, each of limited length. */
 export function readableHeaders(headers: Readonly<Record<string, string | string[] | undefined>>): JsonObject {
   const stored: JsonObject = {};
   let count = 0;
@@ -189,7 +189,7 @@ export function readableURL(url: string): string {
   return `${url.slice(0, at)}?${query.join('&')}`.slice(0, MAX_URL_LENGTH);
 }
 
-/** An address in a query is mostly encoded. */
+/** Whether a parameter contains an address with credentials. Such an address is mostly percent-encoded. */
 function hasUserinfo(field: string): boolean {
   const text = field.replaceAll(/%(3a|2f|40)/gi, (code) => decodeURIComponent(code));
   return withoutUserinfo(text) !== text;

@@ -12,7 +12,7 @@ interface StartedRun {
   cronTickID?: string;
 }
 
-/** The entry of a run that is accepted: that of its request, or one of its own. */
+/** The audit entry that is written with an accepted run: the entry of its request, or one of its own; undefined if neither is due. */
 export function startEntryOf(id: string | undefined, run: StartedRun): AuditRecord | undefined {
   const { tenantID, workflowID, caller, entry, cronTickID } = run;
   if (entry || !withoutRequest.has(caller.origin)) return entry;

@@ -12,14 +12,14 @@ const hashOf = (seal: string, previous: string, { hasTime }: { hasTime: boolean 
 
 interface Sealed {
   seals: { tenantID: string; number: number; hash: string }[];
-  /** Whether nothing is left up to the place. */
+  /** Whether all rows up to `upTo` are sealed. */
   isDone: boolean;
 }
 
-/** Numbers of rows that one statement seals: it takes less than a second, even if all rows are large. */
+/** Range of `seq` that one statement seals: it takes less than a second, even if all rows are large. */
 const MAX_ROWS = 5_000;
 
-/** Seals the oldest rows of all tenants, up to a place in the trail at most. */
+/** Seals the oldest rows of all tenants that are not sealed yet, up to the `seq` `upTo` at most. */
 export async function sealNext(client: PoolClient, upTo: string): Promise<Sealed> {
   // The lock keeps a second process from sealing the same rows. A statement of its own, so that the next one sees the seals of that process.
   const { rows } = await client.query<{ from: string; to: string; isDone: boolean }>({
@@ -36,8 +36,7 @@ const NEXT_RANGE = `
 with locked as (select sealed_to from audit_progress where sealed_to < $1::bigint for update)
 select sealed_to::text as "from", least(sealed_to + $2::int, $1::bigint)::text as "to", sealed_to + $2::int >= $1::bigint as "isDone" from locked`;
 
-// The times of seals go up with their numbers, however wrong the clocks of
-// rows are: retention goes by them.
+// The times of seals rise with their numbers, however wrong the clocks of the rows are, because retention depends on them.
 const SEAL = `
 with content as materialized (
   select r.tenant_id, max(r.seq) as to_seq, count(*)::int as row_count, max(r.created_at) as newest_at, ${CONTENT_HASH} as content_hash
@@ -61,12 +60,12 @@ export interface SealCheck {
   number: number;
   rowCount: number;
   isIntact: boolean;
-  /** Its rows were deleted because they were old. It is the first one. */
+  /** Whether its rows were deleted at the end of their retention. Only the first seal of a tenant may be retired. */
   isRetired: boolean;
   newestAt: Date;
 }
 
-/** How long entries are kept: by default, at least and at most. */
+/** Retention of entries: the default, the shortest and the longest that a tenant may set. */
 export interface TrailRetention {
   auditMs: number;
   minAuditMs: number;
@@ -75,7 +74,7 @@ export interface TrailRetention {
 
 interface SealRange {
   tenantID: string;
-  /** Seals with a higher number. */
+  /** Only seals with a higher number. */
   after: number;
   limit: number;
 }
@@ -91,8 +90,8 @@ export async function checkSeals(
   return rows;
 }
 
-// The shortest retention since the seal was retired: that of now, and those from which the tenant has changed it, which are in the trail.
-// An hour, because clocks differ.
+// The shortest retention that the tenant had since the seal was retired: the current one, or an earlier one, which the trail has as a
+// change of the tenant. The hour is a tolerance for clocks that differ.
 const RETENTION_SECS = `
 select least(min(coalesce(days * 86400, $4::float8)), $5::float8) from (
   select audit_days::float8 as days from tenant where id = $1

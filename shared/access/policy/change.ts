@@ -55,7 +55,7 @@ export async function lockRules(query: Query, tenantID: string): Promise<void> {
   await query('select id from tenant where id = $1 for no key update', [tenantID]);
 }
 
-/** Matches of one statement: each is a condition that Postgres plans. */
+/** Most matches of one statement, since Postgres plans each of them as a condition. */
 const maxMatches = 200;
 
 function toRow(spec: RuleSpec) {
@@ -71,7 +71,7 @@ function toRow(spec: RuleSpec) {
   };
 }
 
-/** Each changed rule gets a version of its own, the last of which is the tenant's. */
+/** Records each changed rule under a version of its own; the last of these becomes the version of the tenant. */
 const record = (op: 'add' | 'remove') => `
 raised as (
   update tenant set policy_version = policy_version + (select count(*) from changed)

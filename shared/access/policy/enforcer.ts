@@ -15,17 +15,17 @@ export interface PolicyCaller {
 export interface Policy extends AsyncDisposable {
   /** Whether every subject may do `action` on `object` (`<type>:<id>`, `<type>:*`). */
   can(request: PolicyCaller & { object: string; action: string }): Promise<boolean>;
-  /** For each subject, the objects of a type that it may do `action` on. Permitted are the objects in all of these. */
+  /** For each subject, a filter of the objects of a type on which it may do `action`. An object is permitted if it passes all filters. */
   visibilityFilters(request: PolicyCaller & { type: string; action: string }): Promise<VisibilityFilter[]>;
 }
 
 /** Objects that a permission covers: all objects of its type without a deny, some of them, or none. */
 export type PermissionScope = 'all' | 'some' | 'none';
 
-/** With more ids a list reads the rules in the database instead of sending the ids there. */
+/** Most ids that a filter lists. With more, lists of assets evaluate the rules in the database instead of sending it the ids. */
 const maxIDs = 1_000;
 
-/** Lets casbin decide by cached rules, which are checked against the version in each request. */
+/** Lets casbin decide by cached rules. Each request names the version that the rules must have at least. */
 export function createPolicy(pool: Pool, logger: Logger, limits?: IndexLimits): Policy {
   const evaluate = createEvaluator();
   const indexes = createIndexCache(pool, logger, limits);

@@ -14,7 +14,7 @@ export class Grants {
   readonly deny: ReadonlySet<string>;
   readonly #keys: ReadonlySet<string>;
   readonly #pool: Map<string, Grants>;
-  /** Results of earlier additions to and removals from this. */
+  /** Cached results of `with` and `without`. */
   readonly #next = new Map<string, Grants>();
 
   /** Empty grants, from which a tenant's other grants are made. */
@@ -40,7 +40,7 @@ export class Grants {
 
   without(grant: Grant): Grants {
     const key = keyOf(grant);
-    return this.#become(`-${key}`, () => new Set([...this.#keys].filter((one) => one !== key)));
+    return this.#become(`-${key}`, () => new Set([...this.#keys].filter((known) => known !== key)));
   }
 
   #become(step: string, keys: () => ReadonlySet<string>): Grants {

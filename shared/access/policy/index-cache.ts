@@ -51,7 +51,7 @@ export function createIndexCache(pool: Pool, logger: Logger, limits: IndexLimits
     return (cached && (await catchUp(tenantID, cached, version))) ?? load(tenantID);
   }
 
-  /** Applies changes. Undefined if they do not lead to the version: some were deleted, or there are too many. */
+  /** Applies the changes since the index's version. Undefined if they do not lead to `version`: some were deleted, or there are too many. */
   async function catchUp(tenantID: string, index: RuleIndex, version: number): Promise<RuleIndex | undefined> {
     const changes = await readChanges(pool, tenantID, { after: index.version, maxChanges: limits.changes + 1 });
     if (changes.length > limits.changes || !leadTo(version, index.version, changes)) return undefined;

@@ -66,7 +66,7 @@ const entries = Object.entries(catalogue) as [Resource, readonly string[]][];
 
 const byLetters = new Map(entries.map(([resource]) => [resource.toLowerCase(), resource]));
 
-/** In the catalogue's order. The cast is safe: they are made of the catalogue. */
+/** All permissions, in the catalogue's order. The cast is safe: they are made of the catalogue. */
 export const permissions = entries.flatMap(([resource, actions]) =>
   actions.map((action) => `${resource}.${action}`),
 ) as readonly Permission[];

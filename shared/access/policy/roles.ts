@@ -72,15 +72,15 @@ export async function setRoles(
 }
 
 /**
- * Like `setRoles`, in the transaction of `query`, which has locked the tenant's rules. Ignores ids of no role; returns the roles
- * that were assigned.
+ * Like `setRoles`, in the transaction of `query`, which has locked the tenant's rules. Ignores ids that are not of a role. Returns the
+ * roles that were assigned.
  */
 export async function assignRoles(
   query: Query,
   tenantID: string,
   { subject, roleIDs }: { subject: string; roleIDs: readonly string[] },
 ): Promise<StoredRole[]> {
-  // Locked: a change of a role of the deployment waits, and then finds the tenant among those that have the role.
+  // Locks the roles: a concurrent change of a role of the deployment waits, and then finds this tenant among those that have the role.
   const roles = roleIDs.length > 0 ? await readRoles(query, tenantID, roleIDs, 'for share') : [];
   const wanted = new Set(roles.map(({ id }) => roleSubject(id)));
   const { rows } = await query<{ role: string }>(

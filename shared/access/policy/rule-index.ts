@@ -15,7 +15,7 @@ export interface ObjectScope {
   ids: string[] | null;
 }
 
-/** The objects of a type on which a subject may do an action: allowed and not denied. Filters of lists are made of it. */
+/** The objects of a type on which a subject may do an action: allowed and not denied. Lists of assets are filtered by it. */
 export interface VisibilityFilter {
   tenantID: string;
   type: string;
@@ -38,7 +38,7 @@ export class RuleIndex {
   readonly #rules = new Map<string, SubjectRules>();
   readonly #roles = new Map<string, readonly string[]>();
   readonly #nothing = Grants.none();
-  /** Makes all rules share one string for a type or a role. */
+  /** Strings for types and roles, which all rules share to save memory. */
   readonly #names = new Map<string, string>();
   #version: number;
   #size = 0;
@@ -122,10 +122,10 @@ export class RuleIndex {
       lengths: new CountMap(),
     };
     this.#rules.set(rule.subject, own);
-    const { at, map, grant } = this.#locate(own, rule);
-    const before = map.get(at);
-    map.set(at, (before ?? this.#nothing).with(grant));
-    if (map === own.prefixes && !before) own.lengths.add(at.length, 1);
+    const { key, map, grant } = this.#locate(own, rule);
+    const before = map.get(key);
+    map.set(key, (before ?? this.#nothing).with(grant));
+    if (map === own.prefixes && !before) own.lengths.add(key.length, 1);
   }
 
   #remove(rule: StoredRule): void {
@@ -137,37 +137,38 @@ export class RuleIndex {
       return;
     }
     const own = this.#rules.get(rule.subject);
-    if (own) this.#take(own, rule);
+    if (own) this.#removeGrant(own, rule);
     if (own && own.exact.size === 0 && own.prefixes.size === 0) this.#rules.delete(rule.subject);
   }
 
-  #take(own: SubjectRules, rule: StoredRule): void {
-    const { at, map, grant } = this.#locate(own, rule);
-    const before = map.get(at);
+  #removeGrant(own: SubjectRules, rule: StoredRule): void {
+    const { key, map, grant } = this.#locate(own, rule);
+    const before = map.get(key);
     if (!before) return;
     const left = before.without(grant);
     if (!left.isEmpty) {
-      map.set(at, left);
+      map.set(key, left);
       return;
     }
-    map.delete(at);
+    map.delete(key);
     if (map !== own.prefixes) {
-      if (map.size === 0) own.exact.delete(typeOf(at));
+      if (map.size === 0) own.exact.delete(typeOf(key));
       return;
     }
-    own.lengths.add(at.length, -1);
+    own.lengths.add(key.length, -1);
   }
 
-  #locate(own: SubjectRules, { object, action, effect }: StoredRule): { at: string; map: GrantMap; grant: Grant } {
+  /** Finds the map that has, or is to have, the grants of a rule, and the key in it. */
+  #locate(own: SubjectRules, { object, action, effect }: StoredRule): { key: string; map: GrantMap; grant: Grant } {
     const star = object.indexOf('*');
     if (star >= 0) {
       const grant = { action, effect, tail: object.slice(star) };
-      return { at: object.slice(0, star), map: own.prefixes, grant };
+      return { key: object.slice(0, star), map: own.prefixes, grant };
     }
     const type = typeOf(object);
     const map: GrantMap = own.exact.get(type) ?? new Map();
     if (!own.exact.has(type)) own.exact.set(this.#name(type), map);
-    return { at: object, map, grant: { action, effect, tail: '' } };
+    return { key: object, map, grant: { action, effect, tail: '' } };
   }
 
   #name(name: string): string {
@@ -184,7 +185,7 @@ type GrantMap = Map<string, Grants>;
 interface SubjectRules {
   /** Grants by type, and then by the whole name of the object. */
   exact: Map<string, GrantMap>;
-  /** Grants by the part of a pattern before its first `*`; the rest does not count. */
+  /** Grants by the part of a pattern before its first `*`. Like casbin's `keyMatch`, decisions ignore the rest of a pattern. */
   prefixes: GrantMap;
   /** Lengths of the prefixes, with the number of prefixes of each length. */
   lengths: CountMap<number>;
@@ -201,7 +202,7 @@ function* matching(own: SubjectRules, object: string): Generator<{ pattern: stri
   }
 }
 
-/** The action as the rules name it: by name or `*`. */
+/** The action as the rules name it: itself or `*`; undefined if they do not cover it. */
 function actionOf(actions: ReadonlySet<string>, action: string): string | undefined {
   if (actions.has(action)) return action;
   return actions.has('*') ? '*' : undefined;
