@@ -13,7 +13,7 @@ export type IsItemError = (error: unknown) => boolean;
 
 type Work<In, Out> = (items: In[]) => Promise<Out[]>;
 
-/** Items of one call. */
+/** Most items of one batch. */
 const MAX_ITEMS = 500;
 
 /**
@@ -40,7 +40,7 @@ interface Weight {
   bytes: number;
 }
 
-/** Like `createBatcher`, but a batch has at most so many bytes, and is filled from a fair queue. */
+/** Like `createBatcher`, but a batch has at most `maxBytes` (or one item), and is filled from a fair queue. */
 export function createFairBatcher<In, Out>(
   work: Work<In, Out>,
   { maxBytes, isItemError = () => false }: { maxBytes: number; isItemError?: IsItemError },
@@ -71,7 +71,7 @@ function refuse({ reject }: { reject: (error: unknown) => void }, error: unknown
   reject(error);
 }
 
-/** Returns the function that begins with the batches, unless they are under way. */
+/** Returns a function that starts to work off the batches, unless that is under way already. */
 function inBatches<In, Out>(
   next: () => Waiting<In, Out>[],
   { work, isItemError }: { work: Work<In, Out>; isItemError: IsItemError },

@@ -1,7 +1,7 @@
 import { eventLoop } from './event-loop-scheduler.ts';
 import { currentFlow } from './work-context.ts';
 
-/** Runs a long calculation, which yields where it may pause, and yields to the event loop after each time slice. */
+/** Runs a long calculation: a generator whose every `yield` is a point where it may pause. After each time slice it lets other work run. */
 export async function runCooperatively<T>(steps: Generator<void, T>): Promise<T> {
   const slice = createTimeSlice();
   for (;;) {
@@ -11,7 +11,7 @@ export async function runCooperatively<T>(steps: Generator<void, T>): Promise<T>
   }
 }
 
-/** The elements of a list for a loop that works on each: between two of them it yields to the event loop if its time slice is over. */
+/** Iterates over elements for a loop that works on each. Whenever a time slice is over, it lets other work of the event loop run first. */
 export async function* cooperative<T>(elements: Iterable<T>): AsyncGenerator<T, void, void> {
   const slice = createTimeSlice();
   for (const element of elements) {
@@ -20,12 +20,12 @@ export async function* cooperative<T>(elements: Iterable<T>): AsyncGenerator<T, 
   }
 }
 
-/** Yields to the event loop, and to other work that waits to go on. */
+/** Lets the event loop do other work first. The fair scheduler of this process decides when the caller continues. */
 export function yieldToEventLoop(): Promise<void> {
   return eventLoop.yield(currentFlow());
 }
 
-/** Runs a calculation that is known to be short. */
+/** Runs such a calculation without pauses, because it is known to be short. */
 export function runSync<T>(steps: Generator<void, T>): T {
   let step = steps.next();
   while (!step.done) step = steps.next();

@@ -8,8 +8,8 @@ import type { FlowKey } from './fair-queue.ts';
  */
 export interface DynamicLimit {
   /**
-   * Whether the creator has reached the limit, without the permits of `released`; `free` is the number of free permits. A first permit
-   * is always allowed.
+   * Whether the creator has reached the limit. Permits of `released` do not count as used; `free` is the number of free permits. A first
+   * permit is always allowed.
    */
   isReached(flow: FlowKey, free: number, released?: readonly FlowKey[]): boolean;
   count(flow: FlowKey, change: number): void;
@@ -24,7 +24,7 @@ export function createDynamicLimit(alpha = 1): DynamicLimit {
     isReached(flow, free, released = []) {
       const creator = creatorOf(flow);
       let used = byCreator.of(creator);
-      for (const one of released) if (creatorOf(one) === creator) used -= 1;
+      for (const other of released) if (creatorOf(other) === creator) used -= 1;
       return used >= Math.max(free * alpha, 1);
     },
     count: (flow, change) => byCreator.add(creatorOf(flow), change),

@@ -11,12 +11,13 @@ export interface EventLoopScheduler {
    * such as the text of a body.
    */
   start(flow: FlowKey, bytes?: number): Promise<void> | undefined;
-  /** Waits for a later round, for work that goes on for as long as it may occupy the loop. */
+  /** Waits for a later round and uses up the rest of it: for long work that then occupies the loop for a whole time slice. */
   yield(flow: FlowKey): Promise<void>;
 }
 
-/** About 10 ms of processor time: sixteen small requests, one of 800 kB, or a part of longer work. */
+/** Pieces of work in one round, about 10 ms of processor time: sixteen small requests, one of 800 kB, or a time slice of long work. */
 const PER_ROUND = 16;
+/** So many bytes count as one more piece of work. */
 const BYTES_OF_ONE = 50_000;
 
 interface Waiter {

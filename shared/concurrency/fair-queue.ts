@@ -1,4 +1,4 @@
-/** The tenant of waiting work, and the tenant's creator. A tenant whose creator is not given counts as its own. */
+/** The tenant of waiting work, and the tenant's creator. A tenant whose creator is not given counts as its own creator. */
 export interface FlowKey {
   readonly tenantID: string;
   /**
@@ -6,7 +6,7 @@ export interface FlowKey {
    * accounts are easily made.
    */
   readonly creatorID?: string;
-  /** Work that ends soon, such as a ping or a lookup; a semaphore may have permits for it alone. */
+  /** Whether the work ends soon, such as a ping or a lookup; a semaphore may have permits for such work alone. */
   readonly isShort?: boolean;
 }
 

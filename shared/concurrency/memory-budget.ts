@@ -18,13 +18,13 @@ export interface Reservation extends Disposable {
   /** Called around a wait for bytes: the work releases its permit of a semaphore meanwhile. */
   whileWaiting?: (wait: Promise<boolean>) => Promise<boolean>;
   /**
-   * Reserves further bytes, or waits for them. Rejects with PAYLOAD_TOO_LARGE if the work would have more than one piece of work may,
-   * with UNAVAILABLE when the wait was too long.
+   * Reserves further bytes, or waits for them. Rejects with PAYLOAD_TOO_LARGE if the work would exceed the maximum of one reservation, with
+   * UNAVAILABLE when the wait was too long.
    */
   reserve(bytes: number): Promise<void>;
   /**
-   * Raises the reservation to so many bytes, or to the maximum of one piece of work; they are in memory already. False if the budget
-   * has too little left now.
+   * Raises the reservation to `bytes`, or to the maximum of one reservation, for bytes that are in memory already. Does not wait: false if
+   * the budget has too little left.
    */
   tryReserve(bytes: number): boolean;
   release(bytes: number): void;
@@ -62,7 +62,7 @@ export function createMemoryBudget({ maxBytes, maxWaitMs = 30_000 }: Options): M
 
   function fits({ owner, bytes }: Waiter): boolean {
     const free = maxBytes - maxPerReservation - sharedBytes;
-    // The limit counts the bytes that are wanted, too: two large waits of one creator would otherwise get most of what is free.
+    // The limit also counts the requested bytes: otherwise two large requests of one creator could get most of what is free.
     return bytes <= free && !byCreator.isReached(owner.flow, free - bytes + 1);
   }
 
@@ -106,7 +106,7 @@ export function createMemoryBudget({ maxBytes, maxWaitMs = 30_000 }: Options): M
       else resolve(true);
     };
     const waiter: Waiter = { owner, bytes, settle };
-    // In the queue it could stand behind other work of its tenant, which waits for this work to end.
+    // Not queued: in the queue it could wait behind other work of its tenant, which itself waits until this work ends.
     if (owner === exempt) return grant(waiter);
     owner.waiters.add(waiter);
     queue.enqueue(owner.flow, waiter);
@@ -119,7 +119,7 @@ export function createMemoryBudget({ maxBytes, maxWaitMs = 30_000 }: Options): M
     const whileWaiting = isSettled ? undefined : owner.reservation?.whileWaiting;
     const granted = promise.finally(() => clearTimeout(timer));
     await (whileWaiting ? whileWaiting(granted) : granted);
-    // The work has ended meanwhile.
+    // If the work has ended during the wait, nothing else would release the bytes.
     if (owner.isOver) release(owner, bytes);
   }
 

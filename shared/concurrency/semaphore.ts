@@ -9,17 +9,17 @@ export interface Semaphore extends PermitSource {
   /** Acquires a permit at once, or returns false. */
   tryAcquire(flow: FlowKey): boolean;
   /**
-   * Waits for a permit; false when the signal was faster. Throws when too many wait. Work that holds a permit of another semaphore
-   * (`Permit`) releases that meanwhile. `isFirst` puts it before the other work of its tenant.
+   * Waits for a permit; false if the signal aborts first. Throws when too many wait. Work that has a permit of another semaphore (`Permit`)
+   * releases that permit while it waits. `isFirst` puts the work before other work of its tenant.
    */
   acquire(flow: FlowKey, signal?: AbortSignal, options?: { isFirst?: boolean }): Promise<boolean>;
   /** Releases a permit of the flow that acquired it. */
   release(flow: FlowKey): void;
   /** Whether a permit is free for the flow, or would be if the permits of `released` were released. */
   canAcquire(flow: FlowKey, released?: readonly FlowKey[]): boolean;
-  /** Whether work waits that would get a permit if these were released. */
+  /** Whether work waits that would get a permit if the permits of `released` were released. */
   hasWaiterFor(released: readonly FlowKey[]): boolean;
-  /** Acquires a permit, or waits for one. Returns the function that releases it, undefined when the signal was faster. */
+  /** Acquires a permit, or waits for one. Returns the function that releases it; undefined if the signal aborts first. */
   acquirePermit(flow: FlowKey, signal?: AbortSignal): Promise<(() => void) | undefined>;
   /** Does the work with a permit. */
   run<T>(flow: FlowKey, work: () => Promise<T>): Promise<T>;
@@ -35,7 +35,7 @@ interface SemaphoreOptions {
   maxPerTenant?: number;
   /** Permits that one creator may have for each free one (`createDynamicLimit`). Default: any number. */
   dynamicLimit?: number;
-  /** Further work is refused instead of waiting. */
+  /** Most work that may wait. Further work is refused. */
   maxWaiting?: number;
   /** Makes the error of a refusal. */
   tooMany?: (semaphore: { permits: number; waiting: number }) => AppError;
@@ -65,11 +65,11 @@ export function createSemaphore({
   function canAcquire(flow: FlowKey, released: readonly FlowKey[] = NONE): boolean {
     const { tenantID, isShort = false } = flow;
     const unused = permits - used + released.length;
-    const releasedLong = released.length === 0 ? 0 : released.filter((one) => !one.isShort).length;
+    const releasedLong = released.length === 0 ? 0 : released.filter((other) => !other.isShort).length;
     const free = isShort ? unused : Math.min(unused, permits - permitsForShort - usedByLong + releasedLong);
     if (free <= 0 || byCreator?.isReached(flow, free, released)) return false;
     if (!countsTenants) return true;
-    return byTenant.of(tenantID) - released.filter((one) => one.tenantID === tenantID).length < maxPerTenant;
+    return byTenant.of(tenantID) - released.filter((other) => other.tenantID === tenantID).length < maxPerTenant;
   }
 
   function count(flow: FlowKey, change: 1 | -1): void {
@@ -99,7 +99,7 @@ export function createSemaphore({
     get waiting() {
       return queue.size;
     },
-    // Waiting work could not start now, so acquiring a free permit does not overtake it.
+    // Does not look at the queue: work waits only if it cannot get any of the free permits, so this overtakes none.
     tryAcquire(flow) {
       if (!canAcquire(flow)) return false;
       count(flow, 1);

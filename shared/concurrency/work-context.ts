@@ -10,10 +10,10 @@ export interface PermitSource {
 }
 
 /**
- * A permit of a semaphore, and the work that runs with it. While the work waits for another semaphore, others have the permit:
- * otherwise work that waits for a slow server would keep out work that needs none. Semaphores find the permit in the asynchronous
- * context of the work. As a parameter it would pass through every connector and driver, and one that does not pass it on would never
- * release it.
+ * A permit of a semaphore, and the work that runs with it. While the work waits for another semaphore, its permit is released for other
+ * work: otherwise work that waits for a slow server would keep out work that does not need that server. Semaphores find the permit in the
+ * asynchronous context of the work. As a parameter, it would have to pass through every connector and driver; if one of them did not pass
+ * it on, the permit would not be released.
  */
 export class Permit implements Disposable {
   readonly #semaphore: PermitSource;
@@ -89,7 +89,7 @@ export function withReservation<T>(
   return current.run({ flow, permit: undefined, reservation, requestSignal: signalOf }, work);
 }
 
-/** Runs work that several callers share: it has neither the flow of the caller nor its end. */
+/** Runs work that several callers share: it neither belongs to the flow of the first caller nor ends with that caller. */
 export function runDetached<T>(work: () => T): T {
   return current.run(undefined, work);
 }
