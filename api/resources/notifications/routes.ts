@@ -52,7 +52,10 @@ export const notificationRoutes = [
   }),
 ];
 
-/** A user who has left a tenant learns nothing more of it. */
+/**
+ * The condition of a user's notifications, in tenants that they are a member of: who has left a tenant learns nothing
+ * more of it.
+ */
 async function ofTheirTenants(em: EntityManager, userID: string) {
   const memberships = await em.find(Membership, { userID }, { fields: ['tenantID'], filters });
   return { userID, tenantID: { $in: memberships.map(({ tenantID }) => tenantID) } };

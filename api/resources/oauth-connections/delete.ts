@@ -23,7 +23,7 @@ export const deleteConnection = tenantRoute({
 
   async handle({ params, em, log }, { messaging: { backplane } }) {
     await em.transactional(async (tx) => {
-      // Locked, so that no datasource is bound to it meanwhile.
+      // Locked, so that no datasource begins to use the connection meanwhile.
       const connection = await getConnection(tx, params.oauthConnectionID, { lock: true });
       const used = await tx.count(Datasource, {
         datasourceOptions: { authType: 'oauthConnection', oauthConnectionID: connection.id },

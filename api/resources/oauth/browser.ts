@@ -11,7 +11,7 @@ export interface BrowserSecret {
   hash: string;
   /** PKCE verifier: the provider gives tokens only to a client that knows it. */
   codeVerifier: string;
-  /** Returned in the ID token. */
+  /** A value that the ID token must contain. */
   nonce: string;
 }
 
@@ -30,8 +30,8 @@ interface Cookie {
 }
 
 /**
- * Sent to the callback only. `Lax` cookies are sent when a provider redirects the browser back. A page of another site needs
- * `None` to store them, where browsers allow that at all.
+ * Sets the cookie, which is sent to the callback only. `Lax` cookies are sent when a provider redirects the browser back. A page of
+ * another site needs `None` to store them, where browsers allow that at all.
  */
 export function rememberBrowser(response: Response, secret: BrowserSecret, cookie: Cookie): void {
   response.cookie(nameOf(cookie), secret.text, { ...optionsOf(response, cookie), maxAge: STATE_MS });

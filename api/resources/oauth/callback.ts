@@ -100,7 +100,8 @@ async function connect(
   const { caller, tenantID } = flow;
   const { codeVerifier, nonce } = browser;
   const payload = { oauthConnectionID, provider: provider.name, redirectURI, codeVerifier, nonce };
-  // Goes on when the window is closed: the code is used up by then, and the grant would belong to no connection.
+  // The exchange goes on when the window is closed: the code is used up by then, and the grant would belong to no
+  // connection.
   const { expiresAt, refreshAt, ...granted } = await context.messaging.producer.request(
     oauthExchange,
     { ...payload, code: query.code, ...(query.iss !== undefined && { issuer: query.iss }) },
@@ -111,7 +112,10 @@ async function connect(
   return oauthConnectionID;
 }
 
-/** Deletes the row and so uses it once. A request of another browser does not delete it, so it stays for the right one. */
+/**
+ * Takes a flow by deleting its row, so that it is used once. A request of another browser does not match the row, which
+ * then stays.
+ */
 async function take(
   em: EntityManager,
   id: string,

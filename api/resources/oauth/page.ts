@@ -31,7 +31,7 @@ const policy = [
 /** The page at the end of the flow. It notifies its opener, if that has the origin `origin`. */
 export function sendOutcome(response: Response, outcome: FlowOutcome, origin: string | null): void {
   const isDone = outcome.type === 'OAUTH_SUCCESS';
-  // A field that older pages read.
+  // Older pages read `vaultCredentialID`.
   const message = isDone ? { ...outcome, vaultCredentialID: outcome.oauthConnectionID } : outcome;
   const heading = isDone ? 'Connected' : 'Not connected';
   const words = isDone ? `Your account at ${outcome.provider} is connected.` : `${outcome.error}.`;

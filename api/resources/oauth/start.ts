@@ -100,11 +100,11 @@ async function checkConnection(em: EntityManager, id: string, { name }: OAuthPro
 
 /** The origin of the calling page, if it is in the whitelist: only such a page is notified of the outcome. */
 function originOf(request: Request, { publicURL, uiOrigins }: ApiContext['config']['oauth']): string | null {
-  const said = request.get('origin') ?? URL.parse(request.get('referer') ?? '')?.origin;
+  const callingOrigin = request.get('origin') ?? URL.parse(request.get('referer') ?? '')?.origin;
   const own = new URL(publicURL).origin;
   // Browsers send no Origin for GET requests of the API's own pages.
-  if (said === undefined) return request.get('sec-fetch-site') === 'same-origin' ? own : null;
-  return said === own || uiOrigins.includes(said) ? said : null;
+  if (callingOrigin === undefined) return request.get('sec-fetch-site') === 'same-origin' ? own : null;
+  return callingOrigin === own || uiOrigins.includes(callingOrigin) ? callingOrigin : null;
 }
 
 interface AuthorizationRequest {

@@ -19,7 +19,7 @@ export type State = z.infer<typeof State>;
 
 const CONTEXT = 'oauth:state';
 
-/** Sealed: a client can neither forge, change nor read it. */
+/** Seals the state, so that a client can neither forge, change nor read it. */
 export function writeState(secrets: KeyRing, state: State): string {
   return secrets.seal(JSON.stringify(state), CONTEXT);
 }

@@ -33,7 +33,7 @@ export async function storeGrant(
     if (flow.oauthConnectionID) await renew(em, grant);
     else await createAsset(em, caller, 'datasource', OAuthConnection, { id, provider, ...fields });
   } catch (error) {
-    await leave(tenantEntityManager(orm.em, tenantID), flow, grant).catch((cause: unknown) =>
+    await revokeLater(tenantEntityManager(orm.em, tenantID), flow, grant).catch((cause: unknown) =>
       log.warn({ err: cause, provider }, 'what a provider has granted will not be revoked'),
     );
     throw error;
@@ -42,7 +42,7 @@ export async function storeGrant(
   }
 }
 
-/** A refresh under way loses its claim, since its tokens belong to the old account. */
+/** Stores the grant in its connection. A refresh under way loses its claim, since its tokens belong to the old account. */
 async function renew(em: EntityManager, { oauthConnectionID: id, fields }: Grant): Promise<void> {
   await em.transactional(async (tx) => {
     const connection = await tx.findOne(OAuthConnection, { id }, { lockMode: LockMode.PESSIMISTIC_WRITE });
@@ -53,7 +53,7 @@ async function renew(em: EntityManager, { oauthConnectionID: id, fields }: Grant
   });
 }
 
-async function leave(em: EntityManager, { tenantID, caller }: OAuthFlow, grant: Grant): Promise<void> {
+async function revokeLater(em: EntityManager, { tenantID, caller }: OAuthFlow, grant: Grant): Promise<void> {
   const { oauthConnectionID, provider, fields } = grant;
   const { tokens, accountSubject, accountEmail } = fields;
   const creatorID = caller.userID ?? caller.id;

@@ -44,7 +44,7 @@ export async function readOverview(input: Input): Promise<z.input<typeof Overvie
   };
 }
 
-/** Looked at in each state; of these, one more than is counted is read. */
+/** Rows that are searched in each state. Of the matches one more than is counted is read, to know whether there are more. */
 const MAX_LOOKED_AT = 1_000;
 const limit = MAX_COUNTED + 1;
 const newestFirst = [{ createdAt: 'desc' as const }, { id: 'desc' as const }];
@@ -72,7 +72,7 @@ async function findAllRuns(input: Input) {
 
 async function findRuns({ em, tenantID, visible }: Input, status: Status, more: FilterQuery<WorkflowInstance> = {}) {
   const newest = amongNewest({ table: 'workflow_instance', tenantID, status, max: MAX_LOOKED_AT });
-  // A chunk of a map is a part of its run.
+  // Chunks of maps are left out, because they are parts of their runs.
   const where = { $and: [{ status, mapID: null }, newest, more, await visible('workflow.read', 'workflow_id')] };
   const fields = ['id', 'workflowID', 'createdAt'] as const;
   const rows = await em.find(WorkflowInstance, where, { fields, orderBy: newestFirst, limit });
@@ -97,7 +97,7 @@ const Question = z.object({
   at: z.string(),
 });
 
-/** The forms themselves are large, and only their titles are wanted. */
+/** Reads only the titles of the forms, because forms are large. */
 async function findQuestions({ em, tenantID, visible, identity }: Input) {
   const newest = amongNewest({ table: 'collection_request', tenantID, status: 'PENDING', max: MAX_LOOKED_AT });
   const visibly = await visible('workflow.execute', 'workflow_id');

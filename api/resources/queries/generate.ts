@@ -69,7 +69,10 @@ async function typeOf(em: EntityManager, datasourceID: string | null): Promise<s
 
 const Candidate = z.object({ dataQueryTitle: z.string().min(1).max(255), dataQueryOptions: JsonObject });
 
-/** The same checks as for saving. Fields that the type does not know are faults here: the model has invented them. */
+/**
+ * Checks a candidate as when it is saved. Fields that the type does not know are faults here: the model has invented
+ * them.
+ */
 async function checkCandidate(
   em: EntityManager,
   target: { datasourceID: string | null; datasourceType: string },
@@ -84,7 +87,7 @@ async function checkCandidate(
   return { value: { dataQueryTitle, dataQueryOptions, assumptions: assumptionsIn(object) } };
 }
 
-/** The statement of a query that is one. */
+/** The statement of a query whose options contain one, such as SQL. */
 function textOf({ query }: JsonObject): string | null {
   return typeof query === 'string' ? query : null;
 }

@@ -10,38 +10,41 @@ interface Reading {
   producer: Pick<RPC, 'request'>;
 }
 
-/** A line of each table, with its columns, and whether there are more. */
+/** The tables as text, one line for each with its columns. `isWhole`: there are no more tables. */
 export interface Tables {
   lines: string[];
   isWhole: boolean;
 }
 
-/** Containers that are looked into: databases, schemas and tables. */
-const MAX_LOOKS = 60;
+/** Containers that are read at most: databases, schemas and tables. */
+const MAX_REQUESTS = 60;
 const MAX_DEPTH = 3;
 const MAX_TABLES = 200;
-/** As many looks at once as a datasource may have. */
+/** Requests at once, as many as a datasource may have. */
 const AT_ONCE = 4;
 
-/** The tables of a datasource, as the browser of a UI reads them. Names that the prompt mentions come first. */
+/**
+ * Reads the tables of a datasource level by level, as the browser of a UI does. Names that the prompt mentions come
+ * first.
+ */
 export async function readTables(reading: Reading, datasourceID: string, prompt: string): Promise<Tables> {
   const lines: string[] = [];
-  let left: string[][] = [[]];
-  let looks = 0;
-  while (left.length > 0 && looks < MAX_LOOKS) {
-    const now = left.splice(0, Math.min(AT_ONCE, MAX_LOOKS - looks));
-    looks += now.length;
-    const found = await Promise.all(now.map((path) => read(reading, datasourceID, path)));
+  let unread: string[][] = [[]];
+  let requestCount = 0;
+  while (unread.length > 0 && requestCount < MAX_REQUESTS) {
+    const batch = unread.splice(0, Math.min(AT_ONCE, MAX_REQUESTS - requestCount));
+    requestCount += batch.length;
+    const found = await Promise.all(batch.map((path) => read(reading, datasourceID, path)));
     for (const [index, items] of found.entries()) {
-      const path = now[index] ?? [];
+      const path = batch[index] ?? [];
       const columns = items.filter(({ isContainer }) => !isContainer);
       if (columns.length > 0) lines.push(lineOf(path, columns));
       if (path.length < MAX_DEPTH)
-        left.push(...items.filter(({ isContainer }) => isContainer).map(({ name }) => [...path, name]));
+        unread.push(...items.filter(({ isContainer }) => isContainer).map(({ name }) => [...path, name]));
     }
-    left = sorted(left, prompt);
+    unread = sorted(unread, prompt);
   }
-  return { lines, isWhole: left.length === 0 };
+  return { lines, isWhole: unread.length === 0 };
 }
 
 async function read({ tenantID, signal, producer }: Reading, datasourceID: string, path: string[]) {

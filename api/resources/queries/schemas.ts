@@ -26,7 +26,10 @@ export const DataQueryID = z.object({ dataQueryID: ID });
 const Title = z.string().min(1).max(255);
 const Type = z.string().min(1).max(64);
 
-/** Fields of the type and of every query; the datasource may be named in here or beside it. */
+/**
+ * Options of a query: fields of its type, and those of every query. The datasource may be named among them or beside
+ * them.
+ */
 const Options = z
   .object({ datasourceID: ID.nullish(), datasourceType: Type.nullish() })
   .catchall(Json)
@@ -50,7 +53,7 @@ export type DataQueryCreate = z.output<typeof DataQueryCreate>;
 
 export const DataQueriesCreate = z.array(DataQueryCreate).min(1).max(200).meta({ id: 'DataQueriesCreate' });
 
-/** Undefined leaves, null clears; options are given as a whole. */
+/** Absent fields stay as they are, null clears a field; options are replaced as a whole. */
 export const DataQueryUpdate = z
   .object({ dataQueryTitle: Title.optional(), dataQueryOptions: Options.optional(), ...target, ...described })
   .transform((body) => {
@@ -95,7 +98,7 @@ export const DataQueryRun = z
 const given = { dataQueryOptions: Options, ...target };
 const whole = z.object({ dataQueryTitle: Title, ...given, ...described });
 
-/** The query may be sent with all that it is stored with, of which this much is tested. */
+/** The fields of a query that a test uses. The other fields of a stored query may be sent too, and are ignored. */
 const GivenDataQuery = readBy(z.object(given), () => whole)
   .transform(split)
   .meta({ id: 'GivenDataQuery' });
@@ -112,7 +115,7 @@ export const QueryGenerate = z
   })
   .meta({ id: 'DataQueryGenerate', examples: [exampleGenerate] });
 
-/** As `createQuery` takes it. */
+/** A generated query, in the form that `createQuery` accepts. */
 const Generated = z
   .object({
     dataQueryTitle: z.string(),

@@ -33,8 +33,8 @@ export function targetAccess({ datasourceID, datasourceType }: NamedTarget): Acc
 }
 
 /**
- * The query's target, or the issues of the query; and the options that its type does not know. Locks the datasource until the
- * transaction, if there is one, ends.
+ * Returns the target of a query, or the faults of the query; and the options that its type does not know. Within a transaction, the
+ * datasource is locked until its end.
  */
 export async function checkTarget(
   em: EntityManager,
@@ -63,7 +63,7 @@ export async function checkTarget(
   return { unknown, target: { datasourceID: datasourceID ?? null, datasourceType: definition.type } };
 }
 
-/** Faults of declared inputs that are told when a query is saved or tested. Stored queries that have some are run all the same. */
+/** Faults of declared inputs, for when a query is saved or tested. Stored queries that have such faults run all the same. */
 function inputIssues({ inputDefinitions }: JsonObject): Issue[] {
   const { data: definitions = [] } = QueryOptions.shape.inputDefinitions.safeParse(inputDefinitions);
   const repeated = definitions.flatMap(({ key }, at): Issue[] =>

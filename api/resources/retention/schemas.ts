@@ -5,7 +5,10 @@ import { exampleRetention } from './examples.ts';
 export const TenantID = z.object({ tenantID: ID });
 export const WorkflowID = z.object({ workflowID: ID });
 
-/** A look at a workflow reads as many index entries, which takes some milliseconds. */
+/**
+ * The most runs of a workflow that may be kept: retention reads as many index entries to find older runs, in some
+ * milliseconds.
+ */
 const MAX_RUNS = 10_000;
 
 const Days = z.int().min(1).max(36_500).nullable();

@@ -99,7 +99,7 @@ export async function deleteAnyRole(
   return { message: 'Role deleted' };
 }
 
-/** Read again under the lock: the role may have changed before. */
+/** Finds a role of any tenant. With a lock it is read again, because it may have changed before the lock. */
 async function findAnyRole(em: EntityManager, id: string, lockMode?: LockMode): Promise<RoleEntity> {
   const where = { id, deletingAt: null };
   const role = await em.findOne(RoleEntity, where, { ...everyTenant, refresh: true, ...(lockMode && { lockMode }) });
@@ -107,7 +107,10 @@ async function findAnyRole(em: EntityManager, id: string, lockMode?: LockMode): 
   return role;
 }
 
-/** The sweep finishes it if this process does not. */
+/**
+ * Applies a changed role in every tenant, and waits for that for a while. The sweep finishes it if this process does
+ * not.
+ */
 async function propagate(pool: ApiContext['pool'], log: Logger, roleID: string): Promise<void> {
   const propagation = propagateRole(pool, roleID).catch((error) =>
     log.warn({ err: error }, 'role is left to the sweep'),

@@ -62,7 +62,7 @@ export const RoleCreate = z
   .transform((body, check) => ({ ...withoutAliases(body), roleName: requireOne(check, 'roleName', named(body)) }))
   .meta({ id: 'RoleCreate', examples: [exampleRoleCreate] });
 
-/** Absent fields stay. */
+/** Absent fields stay as they are. */
 export const RoleUpdate = z
   .object({ ...settings, rolePermissions: RolePermissions.optional() })
   .transform((body) => ({ ...withoutAliases(body), roleName: named(body).find((name) => name !== undefined) }))

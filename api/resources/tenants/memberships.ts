@@ -10,7 +10,7 @@ export interface TenantMemberships {
   get(tenantID: string): TenantMembership;
 }
 
-/** Reads them for all these tenants in one statement. */
+/** Reads the memberships and roles of a user in these tenants, in one statement. */
 export async function readTenantMemberships(
   query: Query,
   userID: string,

@@ -32,7 +32,7 @@ export const DatabaseTest = z
   .object({ tenantDBURL: DatabaseURL })
   .meta({ id: 'TenantDatabaseTest', examples: [{ tenantDBURL: exampleTenantCreate.tenantDBURL }] });
 
-/** Undefined leaves, null clears. */
+/** Absent fields stay as they are, null clears a field. */
 export const TenantUpdate = z
   .object({
     tenantTitle: Title.optional(),
@@ -87,7 +87,7 @@ const Membership = z
   .object({ tenantID: z.uuid(), userID: z.uuid(), role: Relationship })
   .meta({ id: 'TenantMembership' });
 
-/** With the caller's own role; other members need another permission. */
+/** A tenant with the membership of the caller only: to see other members needs another permission. */
 export const CountedTenant = OwnTenant.extend({
   relationships: z.array(Membership),
   ...AssetCounts.shape,

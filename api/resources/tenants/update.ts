@@ -34,7 +34,7 @@ export const updateTenant = tenantRoute({
     await inEntityTransaction(em, async () => {
       if (isNewLogo) {
         tenant.tenantLogoURL = tenantLogoURL;
-        // Locks the tenant's row first, in the order of an upload.
+        // Locks the tenant's row first, in the same order as an upload.
         await em.flush();
         await deleteLogos(em, tenantID);
       }

@@ -39,7 +39,7 @@ export const uploadLogo = tenantRoute({
       const tenant = await em.findOneOrFail(Tenant, { id: tenantID }, { lockMode });
       tenant.tenantLogoURL = logoPath(logoID);
       await em.flush();
-      // Before the quotas are looked at: the one that is replaced makes room.
+      // Done before the quotas are checked: the logo that is replaced makes room.
       await deleteLogos(em, tenantID);
     };
     const given = { tenantID, identity, purpose: 'logo' as const, fileName, fileType, bytes, before };

@@ -106,7 +106,7 @@ export const toolApprovalRoutes = [
     params: ToolCallID,
     response: Decided,
     errors: ['409'],
-    // The row is decided once.
+    // A repeated request decides nothing more.
     idempotent: false,
 
     async handle(
@@ -135,7 +135,7 @@ export const toolApprovalRoutes = [
     body: ToolRefusal,
     response: Decided,
     errors: ['409'],
-    // The row is decided once.
+    // A repeated request decides nothing more.
     idempotent: false,
 
     async handle(

@@ -3,7 +3,10 @@ import type { Query } from '#shared/db/query.ts';
 import type { TenantUser } from '#shared/entities/tables/tenant-user.ts';
 import { hasOtherAdmin } from '../../people/members.ts';
 
-/** Locks the tenant's rules, so that of two admins who leave at once one stays. */
+/**
+ * Rejects a change that leaves a tenant without an admin. Callers lock the tenant's rules, so that of two admins who
+ * leave at once one stays.
+ */
 export async function requireOtherAdmin(
   query: Query,
   tenantID: string,

@@ -9,7 +9,7 @@ import { exampleVariable, exampleVariableCreate, exampleVariableUpdate } from '.
 
 export const VariableID = z.object({ variableID: ID });
 
-/** Behind a dot, in templates and in code. */
+/** A name that can stand behind a dot, in templates and in code: `vars.name`. */
 const Name = z
   .string()
   .max(64)
@@ -46,7 +46,7 @@ export const VariableUpdate = z
   .object({ value: Value.optional().describe('The mask of a secret stands for the stored one'), description })
   .meta({ id: 'VariableUpdate', examples: [exampleVariableUpdate] });
 
-/** Undefined if the value may be a secret. Does not repeat the value. */
+/** Why a value cannot be a secret; undefined if it can. The text does not repeat the value. */
 export function faultOfSecret(value: Json): string | undefined {
   if (typeof value !== 'string') return 'expected a text, because the variable is a secret';
   return value.length < MIN_SECRET ? `expected a secret of at least ${MIN_SECRET} characters` : undefined;

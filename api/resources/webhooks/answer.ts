@@ -10,7 +10,7 @@ export interface Reply {
   body: Json;
 }
 
-/** The listener's own answer, or what identifies the event. */
+/** The response that the listener's config contains, or one with the ids of the event. */
 export function acknowledge(config: WebhookConfig, event: JsonObject): Reply {
   const { responseStatusCode: status, responseBody } = config;
   return { status, headers: {}, body: responseBody ?? { success: true, message: 'Event received', ...event } };
@@ -30,7 +30,10 @@ export function replyOf(outcome: RunOutcome | undefined, config: WebhookConfig, 
   return ofOutput(outcome.output, config.responseStatusCode);
 }
 
-/** `status`, `headers` and `body` of the outputs, if there is one of them; else all outputs as the body. */
+/**
+ * A response from the outputs `status`, `headers` and `body`, if there is one of them; else with all outputs as the
+ * body.
+ */
 function ofOutput(output: Json, usualStatus: number): Reply {
   if (!isJsonObject(output) || !NAMES.some((name) => Object.hasOwn(output, name)))
     return { status: usualStatus, headers: {}, body: output };
@@ -45,7 +48,10 @@ function ofOutput(output: Json, usualStatus: number): Reply {
 
 const NAMES = ['status', 'headers', 'body'];
 
-/** Headers that say something of the body or to the sender. Others are about the connection or this service, such as cookies. */
+/**
+ * Headers that outputs may set: about the body, or for the sender. Others are about the connection or this service, such
+ * as cookies.
+ */
 const ALLOWED: ReadonlySet<string> = new Set([
   'cache-control',
   'content-disposition',
@@ -89,7 +95,7 @@ export function send(response: Response, { status, headers, body }: Reply, { isH
   const text = isText ? body : JSON.stringify(body);
   const sent = status === 204 || status === 304 ? '' : text;
   response.setHeader('content-length', Buffer.byteLength(sent));
-  // A text goes into one piece with the headers, bytes would be a second one.
+  // A text is written in one piece with the headers; bytes would be written separately.
   response.end(isHead ? undefined : sent);
 }
 

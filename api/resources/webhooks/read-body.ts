@@ -2,12 +2,12 @@ import type { Reservation } from '#shared/concurrency/memory-budget.ts';
 import { AppError } from '#shared/core/errors.ts';
 import type { Request } from '../../http/route/route.ts';
 
-/** The body, what the statement is made of, and the statement. */
+/** Copies of a body in memory at once: the body, the values of the statement, and the statement. */
 const COPIES = 3;
 
 /**
- * Reads the bytes of a body as they were sent, which is what a signature is about. They are reserved before they are read, so that the
- * deliveries of a moment cannot fill the memory.
+ * Reads the bytes of a body as they were sent, which is what a signature is about. Memory is reserved before they are read, so that many
+ * deliveries at once cannot fill it.
  */
 export async function readRawBody(
   request: Request,
