@@ -12,7 +12,7 @@ interface Limits {
   maxWaiting?: number;
 }
 
-/** A caller alone gets seven of ten connections, two get four each, and the next one finds a connection. */
+/** Connections of a creator for each free one: one creator alone gets seven of ten, two get four each, and a third finds one free. */
 const PER_FREE = 2;
 
 /**

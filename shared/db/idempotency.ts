@@ -22,11 +22,11 @@ export interface IdempotencyClaim {
 export interface StoredResponse {
   status: number;
   response: JsonObject;
-  /** Stands for status and response if they are what a tenant's server has sent. */
+  /** The sealed status and response, instead of those in clear, if a server of the tenant has sent them. */
   sealed?: string | null;
 }
 
-/** Stands for the response while the work goes on; visible to other requests only if the work is outside of the transaction. */
+/** Stored instead of a response while the work goes on. Other requests see it only if the claim is committed before the work. */
 export const notYet: StoredResponse = { status: 0, response: {} };
 
 /** The status of a response that is not stored, or stored sealed. */
@@ -36,7 +36,7 @@ export function notStored(): AppError {
   return new AppError('CONFLICT', 'The earlier request with this Idempotency-Key is done; its answer was not kept');
 }
 
-/** The result of a claim: a key that is now its own, a request with the key that is at work, or the response to an earlier one. */
+/** The result of a claim: the key belongs to this request, an earlier request with it is still at work, or the earlier request's response. */
 export type Claimed = 'claimed' | 'underWay' | StoredResponse;
 
 /**
@@ -64,7 +64,7 @@ export async function claimKey(
   return { status, response, sealed };
 }
 
-/** Repeats an attempt that ends before its work while an earlier request with the key is at work. */
+/** Repeats an attempt, which answers `underWay` without doing its work, until no earlier request with the key is at work. */
 export async function whenKeyIsFree<T>(claim: IdempotencyClaim, attempt: () => Promise<T | 'underWay'>): Promise<T> {
   for (;;) {
     const outcome = await attempt();
@@ -97,7 +97,7 @@ export async function forgetKey(
 
 const FORGET = `delete from idempotency where tenant_id = $1 and principal = $2 and route = $3 and key = $4`;
 
-// Held until the transaction ends, so that a second request learns at once that the first is at work.
+// The advisory lock is held until the transaction ends: a second request that cannot get it knows at once that the first is at work.
 const CLAIM = `
 with turn as (select pg_try_advisory_xact_lock(hashtextextended(concat_ws(' ', $1::uuid, $2::uuid, $3::text, $4::text), 7265003)) as mine)
 insert into idempotency (tenant_id, principal, route, key, request_hash, status, response, expires_at)
@@ -118,7 +118,7 @@ where tenant_id = $1 and principal = $2 and route = $3 and key = $4`;
 /** Limits of a tenant's responses; most are a few hundred bytes, one of a large workflow is 5 MB. */
 const LIMITS: EvictionLimits = { maxBytes: 256 * 1024 ** 2, maxRows: 100_000 };
 
-/** Drops the oldest responses of a tenant that has too many. Their keys stay, so that no work is done twice. */
+/** Drops the oldest responses of a tenant that has too many. The keys remain stored, so that no work is done twice. */
 export function createResponseEviction(pool: Pool, warn: Warn, limits = LIMITS): RowEviction {
   return createRowEviction({ pool, statement: EVICT_RESPONSES, ...limits, warn });
 }
@@ -133,7 +133,7 @@ where ctid = any(array(
   ) sized
   where bytes > $2::bigint or n > $3::int)) and kept_bytes is not null`;
 
-/** Keys of parts of a request, each of which stands for a run. */
+/** The scope of keys of the items of a request. Each such key stands for a run. */
 interface KeyScope {
   tenantID: string;
   principal: string;
@@ -141,8 +141,8 @@ interface KeyScope {
 }
 
 /**
- * Stores the keys that are free, each with its run, and returns the runs of the others. Waits for other requests that store the same
- * keys; all do so in the same order. A key that appears twice is an error of the caller.
+ * Stores the keys that are free, each with its run, and returns the runs of keys that were stored before. Waits for concurrent requests that
+ * store the same keys; all do so in the same order. A key must not appear twice.
  */
 export async function claimRunKeys(
   query: Query,

@@ -1,14 +1,14 @@
 interface Pages<Row, Key> {
   /** The key before that of the first row. */
   from: Key;
-  /** Rows of a full page. Default: the pages end with an empty one, so rows that are added meanwhile are read, too. */
+  /** Rows of a full page: a shorter page is the last. Default: only an empty page ends the reading, so rows added meanwhile are read too. */
   size?: number;
-  /** Reads the page of rows behind a key, in the order of their keys. */
+  /** Reads a page of rows after a key, in the order of their keys. */
   read(after: Key): Promise<readonly Row[]>;
   keyOf(row: Row): Key;
 }
 
-/** Reads the rows of a statement by pages, each behind the last row of the page before. */
+/** Reads the rows of a statement page by page, each page after the last row of the page before. */
 export async function* keysetPages<Row, Key>({
   from,
   size = 0,

@@ -9,15 +9,15 @@ const timeoutMs = 5_000;
  */
 export function reclaimLostConnections(pool: Pool): void {
   pool.options.connectionTimeoutMillis = timeoutMs;
-  const taken = new WeakSet<PoolClient>();
-  const known = new WeakSet<PoolClient>();
-  pool.on('release', (_error, client) => taken.delete(client));
+  const checkedOut = new WeakSet<PoolClient>();
+  const watched = new WeakSet<PoolClient>();
+  pool.on('release', (_error, client) => checkedOut.delete(client));
   pool.on('acquire', (client) => {
-    taken.add(client);
-    if (known.has(client)) return;
-    known.add(client);
+    checkedOut.add(client);
+    if (watched.has(client)) return;
+    watched.add(client);
     client.once('end', () => {
-      if (!taken.has(client)) return;
+      if (!checkedOut.has(client)) return;
       client.release(true);
       // The holder may still release it, and a second release would be an error.
       client.release = () => {};

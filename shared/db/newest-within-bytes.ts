@@ -3,11 +3,14 @@ interface Bound {
   bytes: string;
   /** Columns of the order, the oldest row first. */
   order: readonly string[];
-  /** Bytes, as SQL. */
+  /** The limit of bytes, as an SQL expression. */
   most: string;
 }
 
-/** The newest rows of a statement, each as long as those that are newer have fewer bytes; `isCut`: it is the last one, and more are left out. */
+/**
+ * The newest rows of a statement: each row whose newer rows together have fewer bytes than `most`. `isCut` marks the oldest of these rows if
+ * older ones are left out.
+ */
 export function newestWithin(rows: string, { bytes, order, most }: Bound): string {
   const newest = `order by ${order.map((column) => `n.${column} desc`).join(', ')}`;
   const sum = (end: string) => `sum(${bytes}) over (${newest} rows between unbounded preceding and ${end})`;
@@ -20,7 +23,7 @@ select * from (
 
 /** Size and order of messages of chats. */
 export const ofMessage = { bytes: 'octet_length(n.parts)', order: ['number'] };
-/** Size and order of their calls of tools. */
+/** Size and order of tool calls in chats. */
 export const ofCall = {
   bytes: 'octet_length(n.input) + coalesce(octet_length(n.output), 0)',
   order: ['created_at', 'number'],

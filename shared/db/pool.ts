@@ -15,7 +15,7 @@ pg.types.setTypeParser(20, Number);
  */
 const PLANNER = '-c enable_seqscan=off -c enable_bitmapscan=off -c enable_mergejoin=off -c jit=off';
 
-/** Plans a prepared statement once, and not for each list that it is given. */
+/** Plans a prepared statement once per connection, and not again for each list of parameters. */
 const ONE_PLAN = '-c plan_cache_mode=force_generic_plan';
 
 export interface DatabaseConfig {
@@ -46,9 +46,9 @@ export function createPool(
 }
 
 /**
- * Takes a connection for dead that leaves a statement without an answer for so long, and replaces the idle ones of the pool with it.
- * A failover, or a balancer that forgets its connections, leaves all of them open and silent; TCP would notice after a quarter of an
- * hour, and behind a proxy that acknowledges what it cannot pass on never. What the statement did is unknown, as after a lost answer.
+ * Treats a connection as dead if a statement gets no answer within `answerMs`, and closes the idle connections of the pool together with it.
+ * A failover, or a balancer that forgets its connections, leaves all of them open and silent. TCP would notice after a quarter of an hour,
+ * and never behind a proxy that acknowledges what it cannot pass on. Whether the statement had an effect is unknown.
  */
 export function limitAnswers(pool: pg.Pool, answerMs: number): void {
   pool.options.query_timeout = answerMs;
@@ -64,7 +64,7 @@ function isWithoutAnswer(error: unknown): boolean {
 
 /**
  * Keeps the process alive when a connection of the pool breaks: the next query opens another. The pool listens for errors of idle
- * connections only; one that breaks while it is lent, between two statements of a transaction, would be an uncaught exception.
+ * connections only; the error of one that is checked out, between two statements of a transaction, would be an uncaught exception.
  */
 export function surviveLostConnections(pool: pg.Pool, report: (error: Error) => void): void {
   pool.on('connect', (client) => client.on('error', report));
@@ -123,8 +123,8 @@ export function isRefusedStatement(error: unknown): boolean {
 }
 
 /**
- * Trouble of a connection or a server that passes: a restart, a failover to a standby that cannot write yet, a full disk, a deadlock,
- * a lock or statement timeout. Any other error is of the data, or of our own code, and would come again.
+ * Whether an error comes from temporary trouble of a connection or a server: a restart, a failover to a standby that cannot write yet, a full
+ * disk, a deadlock, a lock or statement timeout. Any other error is of the data, or of our own code, and would come again.
  */
 export function mayPass(error: unknown): boolean {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
@@ -141,7 +141,7 @@ export async function inTransaction<T>(pool: pg.Pool, work: (client: pg.PoolClie
     await client.query('commit');
     return result;
   } catch (error) {
-    // Nothing comes back on it: a rollback would wait as long again.
+    // The connection gives no answer: a rollback would wait as long again.
     if (isWithoutAnswer(error)) broken = error as Error;
     else
       await client.query('rollback').catch((failure: Error) => {

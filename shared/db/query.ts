@@ -13,7 +13,7 @@ export function onClient(client: PoolClient): Query {
   return (sql, params) => client.query(sql, [...params]);
 }
 
-/** Each statement is a transaction of its own. */
+/** Runs statements on any connection of the pool: each is a transaction of its own. */
 export function onPool(pool: Pool): Query {
   return (sql, params) => pool.query(sql, [...params]);
 }

@@ -5,7 +5,7 @@ export interface SealedColumn {
   type: 'text' | 'json';
   /** The context that binds a value to its row. Changing it makes all stored values unreadable. */
   context(id: string): string;
-  /** The column of that id. Default: `id`. */
+  /** The column with the id that `context` gets. Default: `id`. */
   of?: string;
 }
 

@@ -1,7 +1,7 @@
 import pg from 'pg';
 import type { ServerAddress } from '../core/setting-formats.ts';
 
-/** Where the driver connects to for a URL: never connected, it only parses. The host begins with a slash if it is a socket's folder. */
+/** The address to which the driver would connect for a URL. The client only parses it here. A host with a slash is the folder of a socket. */
 export function serverAddress(connectionString: string): ServerAddress {
   const { host, port } = new pg.Client({ connectionString });
   return { host, port };

@@ -6,9 +6,9 @@ export function storable(text: string): string {
   return text.isWellFormed() && !text.includes('\0') ? text : text.toWellFormed().replaceAll('\0', '\uFFFD');
 }
 
-/** The same for a text that `JSON.stringify` has made, which writes both as escapes. */
+/** Does the same with a text that `JSON.stringify` has made, in which both are escapes. */
 export function storableJSON(text: string): string {
-  // Hardly a text has such an escape. Every escape is matched whole, or an escaped backslash before "u0000" would look like one.
+  // Few texts have such an escape. Every escape is matched whole, or an escaped backslash before "u0000" would look like one.
   return text.includes('\\u') ? text.replace(/\\(?:u0000|ud[89a-f][0-9a-f]{2}|.)/g, replaceEscape) : text;
 }
 
