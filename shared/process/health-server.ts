@@ -8,7 +8,7 @@ import { alive, bodyOf, createStarting, type Readiness, type Starting, sendJSON 
 /** Pages of a process about itself, apart from the API's address, which tenants know: `/health`, `/ready` and `/metrics`. */
 export interface ProcessPages extends AsyncDisposable, Pick<Starting, 'noteAway'> {
   readonly port: number;
-  /** The process has started. Without `readReadiness` it answers `/ready` elsewhere. */
+  /** Opens the pages when the process has started. Without `readReadiness`, `/ready` is not served here: the process has it elsewhere. */
   open(sources: Sources): void;
 }
 

@@ -42,7 +42,7 @@ export function alive() {
 
 export interface Starting {
   readonly readiness: Readiness;
-  /** Postgres did not answer an attempt to start. */
+  /** Records that Postgres did not answer when the process tried to start. */
   noteAway(): void;
 }
 
@@ -69,7 +69,7 @@ export function sendJSON(response: Answer, status: number, body: object): void {
   response.end(JSON.stringify(body));
 }
 
-/** Workers write what the servers lack, at their start and every five minutes. */
+/** Reads what tenants' database servers lack: workers write it at their start and every five minutes. */
 async function requireTenantServers(pool: Pool): Promise<void> {
   const { rows } = await pool.query<{ what: string }>(
     `select distinct unnest(missing) as what from tenant_server where checked_at > now() - interval '15 minutes' order by 1`,

@@ -25,7 +25,7 @@ export function stopSignal(deadlineMs: number, logger: Logger): Promise<void> {
   });
 }
 
-/** Closes what the process has opened, and ends it: a connection that a library has forgotten would keep it until the deadline. */
+/** Closes what the process has opened, then ends the process: a connection that a library left open would keep it alive until the deadline. */
 export async function closeAndExit(opened: AsyncDisposable): Promise<never> {
   await opened[Symbol.asyncDispose]();
   process.exit(0);
