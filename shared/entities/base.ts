@@ -25,7 +25,7 @@ export const owned = {
   folderID: p.uuid().nullable(),
 };
 
-/** On by default and fed by `tenantEntityManager`: a query of another tenant's row finds nothing. */
+/** Filter of the tenant's rows, on by default. `tenantEntityManager` sets the tenant: a query for another tenant's row finds nothing. */
 export const tenantFilter = {
   tenant: { name: 'tenant', cond: (args: { tenantID?: string }) => ({ tenantID: args.tenantID }), default: true },
 };

@@ -42,7 +42,7 @@ export async function createOrm(
   return orm;
 }
 
-/** The driver would make a DriverException of an error of ours, which the pool throws when it lends no connection: a 500. */
+/** Passes our own errors on. The pool throws one if no connection is free, and the driver would wrap it in a DriverException, which is a 500. */
 function passOwnErrors(orm: MikroORM): void {
   const converter = orm.em.getPlatform().getExceptionConverter();
   const convert = converter.convertException.bind(converter);

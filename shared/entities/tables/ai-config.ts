@@ -17,7 +17,7 @@ export const AIConfigSchema = defineEntity({
     model: p.string().nullable(),
     /** Sealed, with the context in `sealedColumns`. */
     apiKey: p.text().nullable(),
-    /** Null: as far as the quota goes. */
+    /** The tenant's own limits. Null: only the quota limits. */
     maxTokensPerDay: p.integer().nullable(),
     maxTokensPerMonth: p.integer().nullable(),
     maxCalls: p.integer().nullable(),

@@ -11,7 +11,7 @@ export const AppPageSchema = defineEntity({
     appPageTitle: p.string(),
     appPageDescription: p.text().nullable(),
     appPageConfig: p.json().$type<JsonObject>(),
-    /** It runs nothing for its viewers, and may bind what its authors may not execute. */
+    /** Whether the page is a draft, which runs nothing for its viewers and may bind what its authors may not execute. */
     isDraft: p.boolean().default(false),
     /** The number of its latest version, which has the same content. */
     versionNumber: p.integer().default(1),

@@ -3,7 +3,7 @@ import { newID } from '../../core/ids.ts';
 import type { JsonObject } from '../../core/json.ts';
 import { defineEntity, p, tenantFilter } from '../base.ts';
 
-/** A row of the audit trail. Its place in the trail (`seq`) is given by Postgres. */
+/** A row of the audit trail. Postgres assigns its position in the trail (`seq`). */
 export const AuditRecordSchema = defineEntity({
   name: 'AuditRecord',
   tableName: 'audit_record',

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../core/json.ts';
 import { defineEntity, identified, p, tenantFilter } from '../base.ts';
 
-/** The changes of a bundle's import, and the state before. The latest imports are stored. */
+/** The changes that an import of a bundle has made, with the state before, for a rollback. Only the latest imports are stored. */
 export const BundleImportSchema = defineEntity({
   name: 'BundleImport',
   tableName: 'bundle_import',
@@ -15,7 +15,7 @@ export const BundleImportSchema = defineEntity({
     updatedCount: p.integer(),
     rolledBackAt: p.datetime().nullable(),
     rolledBackBy: p.uuid().nullable(),
-    /** In the order in which the items were written. */
+    /** The changes, in the order in which they were written. */
     changes: p.json().$type<JsonObject[]>(),
   },
 });

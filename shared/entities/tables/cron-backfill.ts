@@ -11,10 +11,10 @@ export const CronBackfillSchema = defineEntity({
     cronJobID: p.uuid(),
     fromAt: p.datetime(),
     toAt: p.datetime(),
-    /** Ticks that it starts, and those that had been started in their time. */
+    /** `found`: ticks that the backfill starts. `leftOut`: ticks of the range that were started at their own time. */
     found: p.integer().default(0),
     leftOut: p.integer().default(0),
-    /** There were more ticks than a backfill may have. */
+    /** Whether the range has more ticks than a backfill may have. */
     isCut: p.boolean().default(false),
     filledAt: p.datetime().nullable(),
     cancelledAt: p.datetime().nullable(),

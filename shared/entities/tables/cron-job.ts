@@ -26,7 +26,7 @@ export const CronJobSchema = defineEntity({
     timeoutSeconds: p.integer(),
     retryAttempts: p.integer(),
     retryDelaySeconds: p.integer(),
-    /** Since when ticks are only recorded. */
+    /** The time since which ticks are only recorded, and not executed; null: the job is not paused. */
     pausedAt: p.datetime().nullable(),
     /** When it was found that the creator may not execute this any more, and what was found. */
     stoppedAt: p.datetime().nullable(),
@@ -35,7 +35,7 @@ export const CronJobSchema = defineEntity({
     nextAt: p.datetime().nullable(),
     /** When a worker looks at the job next: at the next tick with its jitter, or before. */
     dueAt: p.datetime().nullable(),
-    /** The queues that have its timer, by the mark that they lose with their data; null: it is to be set. */
+    /** The sentinel (`Backplane.sentinel`) of the queues in which its timer was set. With another one they have lost it. Null: not set yet. */
     alarmSetIn: p.string().nullable(),
   },
 });

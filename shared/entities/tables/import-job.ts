@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../core/json.ts';
 import { defineEntity, identified, p, tenantFilter } from '../base.ts';
 
-/** An import of a bundle, or the rollback of one, in the background. The latest ones of a tenant are kept. */
+/** An import of a bundle, or the rollback of an import, in the background. Only the latest jobs of a tenant are stored. */
 export const ImportJobSchema = defineEntity({
   name: 'ImportJob',
   tableName: 'import_job',

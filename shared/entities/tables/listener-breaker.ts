@@ -15,7 +15,7 @@ export const ListenerBreakerSchema = defineEntity({
     opens: p.integer(),
     openedAt: p.datetime().nullable(),
     probeAt: p.datetime().nullable(),
-    /** The event that is tried. */
+    /** The event that is tried as a probe. */
     probeID: p.uuid().nullable(),
     probeUntil: p.datetime().nullable(),
     error: p.json().$type<JsonObject>().nullable(),

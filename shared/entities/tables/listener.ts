@@ -17,7 +17,7 @@ export const ListenerSchema = defineEntity({
     listenerConfig: p.json().$type<JsonObject>(),
     status: p.string().$type<ListenerStatus>().default('inactive'),
     lastError: p.text().nullable(),
-    /** Written about once a second, also by processes that hold no such entity. */
+    /** Written in SQL about once a second, so an entity that was read before may have an older value. */
     lastEventAt: p.datetime().nullable(),
     eventCount: p.bigint('number').default(0),
     /** The pattern for the last part of the URL of a webhook, unique in the tenant by its shape. */

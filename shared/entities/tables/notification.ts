@@ -1,7 +1,7 @@
 import type { Notification as Message } from '../../messaging/realtime/notifications.ts';
 import { defineEntity, p, tenantFilter } from '../base.ts';
 
-/** Something that a user should know. Triggers write it in the transaction of its cause, and keep the last 200 of a user. */
+/** Something that a user should know. Triggers write it in the transaction that causes it, and delete all but the last 200 of a user. */
 export const NotificationSchema = defineEntity({
   name: 'Notification',
   tableName: 'notification',

@@ -8,7 +8,7 @@ export const OAuthRevocationSchema = defineEntity({
   properties: {
     id: p.uuid().primary(),
     tenantID: p.uuid(),
-    /** The tokens are sealed for it. */
+    /** The connection that the tokens were sealed for: its id is in their context. */
     oauthConnectionID: p.uuid(),
     creatorID: p.uuid(),
     provider: p.string(),

@@ -17,7 +17,7 @@ export const RunBatchSchema = defineEntity({
     creatorID: p.uuid(),
     createdByApiKeyID: p.uuid().nullable(),
     caller: p.json().$type<Caller>(),
-    /** Runs that were accepted, or cancelled by it; and those that were refused. */
+    /** `total`: runs that the batch has accepted or cancelled. `refused`: items or runs that were refused. */
     total: p.integer().default(0),
     refused: p.integer().default(0),
     /** The job with which a worker fills the batch; null if its request has named every run. */

@@ -1,6 +1,6 @@
 import { defineEntity, p, tenantFilter } from '../base.ts';
 
-/** An attempt to tell a receiver. Without the other fields it has begun, and its end is not known. */
+/** An attempt to notify a receiver. Without the optional fields, the attempt has begun and its outcome is not known. */
 export interface StoredAttempt {
   number: number;
   at: string;
@@ -10,7 +10,7 @@ export interface StoredAttempt {
   error?: string | null;
 }
 
-/** That a receiver is told of the end of a run. Written by a trigger and by workers in SQL; handlers only read it here. */
+/** The notification of a receiver about the end of a run. Written by a trigger and by workers in SQL; handlers only read it here. */
 export const RunDeliverySchema = defineEntity({
   name: 'RunDelivery',
   tableName: 'run_delivery',

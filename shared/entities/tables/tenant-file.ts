@@ -18,7 +18,7 @@ export const TenantFileSchema = defineEntity({
     fileSize: p.integer(),
     /** SHA-256, as hex. */
     digest: p.string(),
-    /** Where its bytes are. */
+    /** The store that has its bytes. */
     store: p.string().$type<StoreName>().default('postgres'),
     purpose: p.string().$type<FilePurpose>().default('datasource'),
     creatorID: p.uuid(),

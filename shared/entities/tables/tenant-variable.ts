@@ -13,7 +13,7 @@ export const TenantVariableSchema = defineEntity({
     createdByApiKeyID: p.uuid().nullable(),
     name: p.string(),
     description: p.text().nullable(),
-    /** Undefined and null for a secret; JSON's null is stored as such. */
+    /** The value, in an object so that JSON's null is not SQL's null. Null or undefined for a secret. */
     value: p.json().$type<{ is: Json }>().nullable(),
     /** Sealed, with the context in `sealedColumns`; null for a variable that is no secret. */
     secret: p.text().nullable(),

@@ -12,12 +12,12 @@ export const TenantSchema = defineEntity({
     /** Sealed, with the context in `sealedColumns`. */
     tenantDBURL: p.text().nullable().fieldName('tenant_db_url'),
     deletingAt: p.datetime().nullable(),
-    /** Since when no run begins that comes from outside, of any workflow. */
+    /** The time since which the tenant is paused: no run of any workflow begins, except those that other runs start. */
     pausedAt: p.datetime().nullable(),
     creatorID: p.uuid(),
-    /** Which calls of tools over MCP wait for a person. */
+    /** The kinds of tool calls over MCP that wait until a person approves them. */
     toolApproval: p.string().$type<ToolApprovalPolicy>().default('none'),
-    /** That person must be another one than the caller. */
+    /** Whether the person who approves must not be the caller. */
     isApprovedByAnother: p.boolean().default(false),
   },
 });

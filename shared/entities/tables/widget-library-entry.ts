@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../core/json.ts';
 import { defineEntity, identified, p } from '../base.ts';
 
-/** A widget that every tenant of the deployment can install. It belongs to none, so there is no filter by tenant. */
+/** A widget that every tenant of the deployment can install. It belongs to no tenant, so there is no filter by tenant. */
 export const WidgetLibraryEntrySchema = defineEntity({
   name: 'WidgetLibraryEntry',
   tableName: 'widget_library_entry',
@@ -11,7 +11,7 @@ export const WidgetLibraryEntrySchema = defineEntity({
     widgetDescription: p.text().nullable(),
     widgetType: p.string(),
     bundle: p.json().$type<JsonObject>(),
-    /** Null for what an operator has published. */
+    /** The tenant that has published the widget; null if an operator has. */
     sourceTenantID: p.uuid().nullable(),
     publishedByUserID: p.uuid().nullable(),
   },

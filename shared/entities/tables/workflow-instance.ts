@@ -20,10 +20,10 @@ export const WorkflowInstanceSchema = defineEntity({
     class: p.string(),
     heldBy: p.uuid().nullable(),
     readyAt: p.datetime().nullable(),
-    /** If a pause keeps the run out of the queue: since when it would be READY. */
+    /** The time since which the run would be READY if a pause did not withhold it from the queue; null: it is not withheld. */
     keptSince: p.datetime().nullable(),
     wakeAt: p.datetime().nullable(),
-    /** If the run was to begin later than it was accepted. */
+    /** The time at which the run may begin, if that is later than its acceptance. */
     startAt: p.datetime().nullable(),
     batchID: p.uuid().nullable(),
     rerunOf: p.uuid().nullable(),

@@ -18,13 +18,13 @@ export const WorkflowVersionSchema = defineEntity({
     /** Counts the versions of a workflow from 1; the highest is the latest. */
     number: p.integer().nullable(),
     label: p.string().nullable(),
-    /** Null for versions that were saved before this was kept. */
+    /** Null for versions that were saved before the creator was recorded. */
     creatorID: p.uuid().nullable(),
     createdByApiKeyID: p.uuid().nullable(),
     /** When it was last made the version that is executed, and by which user. */
     publishedAt: p.datetime().nullable(),
     publishedBy: p.uuid().nullable(),
-    /** Null while it is published. Written by a trigger and, when it is executed by name, renewed. */
+    /** When it ceased to be the published version; null while it is. Written by a trigger, and renewed when a run names the version. */
     supersededAt: p.datetime().nullable(),
     nodes: p.json().$type<JsonObject[]>(),
     edges: p.json().$type<JsonObject[]>(),

@@ -10,12 +10,12 @@ export const WorkflowSchema = defineEntity({
     ...owned,
     title: p.string(),
     workflowDescription: p.text().nullable(),
-    /** Those of the published version, for sub-workflows. */
+    /** The options of the published version, read by what starts the workflow: sub-workflows, failure handlers, cron jobs. */
     workflowOptions: p.json().$type<JsonObject>(),
     /** The published version, which is executed; null while the workflow has drafts only. */
     versionID: p.uuid().nullable(),
     isDisabled: p.boolean().default(false),
-    /** Since when no run begins that comes from outside. */
+    /** The time since which the workflow is paused: no run begins, except those that other runs start. */
     pausedAt: p.datetime().nullable(),
   },
 });
