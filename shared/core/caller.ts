@@ -15,7 +15,7 @@ export const Caller = z.object({
   userID: z.uuid().optional(),
   origin: z.enum(['workflow', 'appPage', 'listener', 'cron', 'direct', 'test']),
   originID: z.uuid().optional(),
-  /** Who asked for it, where it is done as another: a page runs what it binds as its creator. */
+  /** Who sent the request, if it is executed under another identity: an app page runs what it binds as its creator. */
   requestedBy: Actor.optional(),
   /** Authors of `ai` nodes whose tools act for this caller. What one of them may not do, a tool may not do. */
   boundBy: z.array(Actor).optional(),
@@ -30,7 +30,7 @@ export function subjectsOf({ boundBy = [], ...caller }: Caller): string[] {
   return [caller, ...boundBy].flatMap(({ type, id, userID }) => (type === 'apiKey' && userID ? [id, userID] : [id]));
 }
 
-/** The caller, bound by the rights of another too. */
+/** Restricts a caller to what `author` may do, too. */
 export function boundBy(caller: Caller, author: Actor): Caller {
   if (subjectsOf(caller).includes(author.id)) return caller;
   return { ...caller, boundBy: [...(caller.boundBy ?? []), author] };

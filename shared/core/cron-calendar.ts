@@ -13,7 +13,7 @@ const MAX_LENGTH = 255;
 /** Calendars have no state, and most jobs of a deployment share few of them. */
 const calendars = new LRUCache<string, Calendar>({ max: 1_000 });
 
-/** The calendar of an expression without faults, in a time zone of this system. */
+/** The calendar of a valid expression, in a time zone that this system knows. */
 export function calendarOf(expression: string, timezone: string): Calendar {
   const key = `${expression} ${timezone}`;
   const known = calendars.get(key);
@@ -24,14 +24,14 @@ export function calendarOf(expression: string, timezone: string): Calendar {
 }
 
 /**
- * The package reads the expression and finds days and times on a clock without changes. The two odd hours of the year are decided here:
- * in the package, the answer for a moment inside of them depends on where the search began.
+ * The package parses the expression and finds days and times on a clock that never changes. The two hours of the year in which a clock is
+ * set forward or back are handled here: in the package, the result for a moment inside of them depends on where the search began.
  */
 function createCalendar(expression: string, timezone: string): Calendar {
   const wall = wallClock(expression);
   const at = (ms: number) => Temporal.Instant.fromEpochMilliseconds(ms).toZonedDateTimeISO(timezone);
 
-  /** Counts the time that passes: an hour that the clock repeats has its ticks twice, and one that it leaves out has none. */
+  /** Follows elapsed time: an hour that the clock repeats has its ticks twice, and one that it leaves out has none. */
   function nextOfEveryHour(after: number): number | undefined {
     let from = after;
     let period = at(after);
@@ -96,13 +96,13 @@ function offsetOf(zoned: Temporal.ZonedDateTime): number {
   return zoned.offsetNanoseconds / 1e6;
 }
 
-/** The next change of the clock, unless the moment comes first. */
+/** The next change of the clock after `from`, if it is not later than `ms`. */
 function changeBefore(from: Temporal.ZonedDateTime, ms: number): Temporal.ZonedDateTime | undefined {
   const change = from.getTimeZoneTransition('next');
   return change && change.epochMilliseconds <= ms ? change : undefined;
 }
 
-/** How far the clock was set forward at its last change, while times that were left out may still be moved to here. */
+/** By how much the clock was set forward at its last change, if times that it left out may still be moved to after `now`; otherwise 0. */
 function gapBehind(now: Temporal.ZonedDateTime): number {
   // A change at this very moment counts as well.
   const change = now.add({ nanoseconds: 1 }).getTimeZoneTransition('previous');
@@ -154,7 +154,7 @@ const words: ReadonlySet<string> = new Set([
 
 /** Whether this system knows a time zone of this name, from the database of the IANA. */
 export function isTimezone(name: string): boolean {
-  // Offsets such as `+01:00` are no zones.
+  // Offsets such as `+01:00` are not accepted as time zones.
   if (!/^[a-z]/i.test(name)) return false;
   try {
     new Intl.DateTimeFormat('en', { timeZone: name });
@@ -173,8 +173,8 @@ export function ticksBetween(calendar: Calendar, after: number, { until, max }: 
 }
 
 /**
- * The newest ticks after one moment and until another, in order, at most `max`. It looks back span by span, so it visits no more than
- * a few times as many, however many there are.
+ * The newest ticks after one moment and until another, in order, at most `max`. It searches backwards, span by span, so it visits only a
+ * small multiple of `max` ticks, however many there are.
  */
 export function newestTicks(calendar: Calendar, after: number, { until, max }: { until: number; max: number }) {
   const found: number[] = [];

@@ -49,7 +49,7 @@ export interface ErrorOptions {
   reason?: string | undefined;
 }
 
-/** Servers and code of tenants write messages of any length, which are kept with runs and sent to clients. */
+/** Longest message, in characters: servers and code of tenants write any length, and messages are stored with runs and sent to clients. */
 const MAX_TEXT = 10_000;
 
 /** The one error class. The message is for the client, the cause for the log. */

@@ -1,4 +1,4 @@
-/** Whether a double may be another integer than the one that was written. */
+/** Whether a number is an integer beyond the range in which doubles are exact: it may not be the integer that was written. */
 export function isUnsafeInteger(value: unknown): value is number {
   return typeof value === 'number' && Number.isInteger(value) && !Number.isSafeInteger(value);
 }

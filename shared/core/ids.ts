@@ -5,7 +5,7 @@ let used = pool.length;
 let lastMs = 0;
 let counter = 0;
 
-/** A clock that was set back by more than this is followed: rows are found by the time in their ids. */
+/** If a clock was set back by less, ids keep the later time, so that they keep rising. By more, they follow it: rows are found by that time. */
 const SET_BACK_MS = 10_000;
 
 /** A UUIDv7: sorts by time, within one millisecond of one process by order of creation (12-bit counter, RFC 9562 6.2). */

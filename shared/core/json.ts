@@ -23,7 +23,7 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Whether lists and objects in a value have more parts together, without those of `except`. Ends as soon as that is known. */
+/** Whether the lists and objects in a value have more than `max` elements and fields together, without those of `except`. Stops early. */
 export function hasMoreParts(value: unknown, max: number, except?: object): boolean {
   let count = 0;
   const left: object[] = isObject(value) ? [value] : [];
@@ -52,7 +52,7 @@ function isJSON(value: unknown): boolean {
   return isPlainObject(value) && isObjectOfJSON(value);
 }
 
-/** A loop: `every` skips the holes of a list. */
+/** Whether all values of a list are JSON. A loop, because `every` skips the holes of a list. */
 function areJSON(values: readonly unknown[]): boolean {
   for (let at = 0; at < values.length; at += 1) if (!isJSON(values[at])) return false;
   return true;

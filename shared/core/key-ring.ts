@@ -76,7 +76,7 @@ export function createKeyRing(keys: readonly SecretKey[]): KeyRing {
       if (!key) return false;
       const right = Buffer.from(signatureOf({ id, key }, text, context));
       const given = Buffer.from(signature);
-      // As texts: the last character of a text in base64url has bits that its bytes do not have.
+      // Compares the texts, not the decoded bytes: different last characters in base64url may decode to the same bytes.
       return given.length === right.length && timingSafeEqual(given, right);
     },
   };
@@ -87,7 +87,7 @@ export function isSealed(value: unknown): value is string {
   return typeof value === 'string' && readSealed(value) !== undefined;
 }
 
-/** Sealed answers may have many megabytes, and one regular expression for all of the text would overflow the stack. */
+/** Splits a sealed text. Not by one regular expression: sealed answers may have many megabytes, and it would overflow the stack. */
 function readSealed(text: string): { id: string; body: string } | undefined {
   const [start = '', id = ''] = sealedStart.exec(text) ?? [];
   const body = text.slice(start.length);
@@ -95,7 +95,7 @@ function readSealed(text: string): { id: string; body: string } | undefined {
 }
 
 function signatureOf({ id, key }: SecretKey, text: string, context: string): string {
-  // A key of its own: what one algorithm shows of its key must not help against the other.
+  // Derives a separate key, so that nothing that signatures reveal about their key helps to break the encryption.
   const own = Buffer.from(hkdfSync('sha256', key, '', `signature:${context}`, 32));
   return `${id}.${createHmac('sha256', own).update(text).digest('base64url')}`;
 }

@@ -3,7 +3,7 @@ import type { Json } from './json.ts';
 /** The depth that is accepted in responses of other servers and results of user code. Code that walks through values calls itself for each level. */
 export const MAX_LEVELS = 500;
 
-/** A text is nested deeper than was allowed. */
+/** The error for a text that is nested deeper than allowed. */
 export class TooDeep extends Error {}
 
 interface Reading {
@@ -33,7 +33,7 @@ export function readJSON(text: string, { maxLevels, losesPrecision }: Reading): 
   return JSON.parse(quoted.length === 0 ? text : [...quoted, text.slice(from)].join('"'));
 }
 
-/** Whether JSON that `JSON.stringify` has written is nested deeper. */
+/** Whether JSON that `JSON.stringify` has written is nested deeper than `maxLevels`. */
 export function isDeeper(text: string, maxLevels: number): boolean {
   return text.length > 2 * maxLevels && !isWithin(text, maxLevels);
 }
@@ -46,8 +46,8 @@ const ZERO = 0x30;
 const NINE = 0x39;
 const BACKSLASH = 0x5c;
 
-/** Whether a text has no more levels. `sees` is told of numbers that may be lost. */
-function isWithin(text: string, maxLevels: number, sees?: (start: number, end: number) => void): boolean {
+/** Whether a text has at most `maxLevels` levels. Calls `onNumber` with the positions of numbers that a double may not hold. */
+function isWithin(text: string, maxLevels: number, onNumber?: (start: number, end: number) => void): boolean {
   let level = 0;
   for (let at = 0; at < text.length && level <= maxLevels; at += 1) {
     const code = text.charCodeAt(at);
@@ -56,14 +56,14 @@ function isWithin(text: string, maxLevels: number, sees?: (start: number, end: n
     else if (isClosing(code)) level -= 1;
     else if (code === MINUS || isDigit(code)) {
       const end = endOfNumber(text, at);
-      if (end - at > 3) sees?.(at, end);
+      if (end - at > 3) onNumber?.(at, end);
       at = end - 1;
     }
   }
   return level <= maxLevels;
 }
 
-/** The place of the closing quote. */
+/** The index of the closing quote. */
 function endOfString(text: string, start: number): number {
   for (let at = start + 1; at < text.length; at += 1) {
     const code = text.charCodeAt(at);
@@ -79,7 +79,7 @@ function endOfNumber(text: string, start: number): number {
   return end;
 }
 
-/** Whether these characters are a number in the place of a value. Quoted, others would become JSON. */
+/** Whether the characters are a number that stands as a value. Others must not be quoted, or a text that is not JSON would become JSON. */
 function isNumber(text: string, start: number, end: number): boolean {
   NUMBER.lastIndex = start;
   return NUMBER.test(text) && NUMBER.lastIndex >= end;

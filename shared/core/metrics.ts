@@ -28,7 +28,7 @@ export function createMetrics(logger: Logger): Metrics {
   const registry = new Registry<OpenMetricsContentType>();
   registry.setContentType(Registry.OPENMETRICS_CONTENT_TYPE);
 
-  /** A metric that cannot be read now, because a server is away or does not answer, is missing on the page; the rest is there. */
+  /** Reads a metric. If that fails, because a server is away or does not answer, the page lacks this metric and has all others. */
   async function readable(name: string, read: Read): Promise<Iterable<Sample>> {
     try {
       return await withTimeout(Promise.resolve(read()));
@@ -126,10 +126,10 @@ export interface PoolState {
   waitingCount: number;
 }
 
-/** How often the event loop's timer fires; an idle loop measures this and no more. */
+/** Interval of the timer that measures the event loop: in an idle loop the measured delay is this interval. */
 const RESOLUTION_MS = 10;
 
-/** Adds what every process has: the delay of its event loop, and its pools of connections. */
+/** Adds the metrics that every process has: the delay of its event loop, and its connection pools. */
 export function addProcessMetrics(
   metrics: Pick<Metrics, 'add'>,
   pools: () => Readonly<Record<string, PoolState>>,
@@ -169,7 +169,7 @@ export function addProcessMetrics(
   return { [Symbol.dispose]: () => void delay.disable() };
 }
 
-/** Adds the bytes of bodies and answers that a process holds, and what waits for some. */
+/** Adds metrics of a memory budget: the bytes of bodies and answers in memory, and the number of waits for bytes. */
 export function addMemoryBudgetMetrics(
   metrics: Metrics,
   bytes: { readonly used: number; readonly waiting: number },

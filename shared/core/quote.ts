@@ -1,4 +1,4 @@
-/** A value as messages repeat it: `"abc"`, `5`, `a list of 2 items`, `nothing`. Long texts are cut. */
+/** A value as error messages show it: `"abc"`, `5`, `a list of 2 items`, `nothing`. Long texts are cut. */
 export function quote(value: unknown): string {
   if (value === undefined) return 'nothing';
   if (Array.isArray(value)) return `a list of ${countOf(value.length, 'item')}`;

@@ -4,7 +4,7 @@ import type { Logger } from './logger.ts';
 const INTERVAL_MS = 30_000;
 const MAX_KINDS = 100;
 
-/** Writes a warning about an error, with the text and what else is known. */
+/** Writes a warning about an error, with a text and further fields. */
 export type Warn = (error: unknown, text: string, about?: { queue?: string }) => void;
 
 interface Kind {
@@ -13,8 +13,8 @@ interface Kind {
 }
 
 /**
- * Warnings about errors that come many times a second while a server is away. One kind of error, by text, queue and message, is
- * written every 30 s at most; the next line says how many were left out.
+ * Warnings about errors that occur many times a second while a server is away. Errors of one kind (text, queue and message) are written at
+ * most every 30 s; the next line says how many were left out.
  */
 export function createThrottledWarning(logger: Logger): Warn {
   const kinds = new LRUCache<string, Kind>({ max: MAX_KINDS });

@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import { countOf, quote } from '../quote.ts';
 import { defOf, type Schema, wrappedIn } from './walk.ts';
 
-/** Describes what a value should have been, of an issue on its way through zod's error maps: `a text of 1 to 255 characters`. */
+/** Describes what a value should have been, for an issue that zod's error map gets: `a text of 1 to 255 characters`. */
 export function expectationOf(issue: z.core.$ZodRawIssue): string {
   const owner = ownerOf(issue);
   switch (issue.code) {

@@ -1,4 +1,4 @@
-/** A group of a form, for fields that are seldom set. By the names of the fields, which are the same in every type that has them. */
+/** A group of a form, for fields that are seldom set. A field with one of the names belongs to the group in every type. */
 export interface FieldGroup {
   readonly label: string;
   readonly fields: readonly string[];

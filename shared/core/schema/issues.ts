@@ -22,7 +22,7 @@ interface InvalidOptions {
   count?: number;
 }
 
-/** Issues that an error lists, and the most that a search for them finds: a body of 5 MB may have a million. */
+/** Most issues that an error lists, and most that a search collects: a body of 5 MB may have a million. */
 const MAX_LISTED = 50;
 const MAX_FOUND = 1_000;
 
@@ -46,7 +46,7 @@ export function invalid(
   });
 }
 
-/** The first issues of a search, which then ends. */
+/** Collects the first `MAX_FOUND` issues of a search, then ends the search. */
 export function firstIssues(issues: Iterable<Issue>): Issue[] {
   const found: Issue[] = [];
   for (const issue of issues) if (found.push(issue) === MAX_FOUND) break;
@@ -86,7 +86,7 @@ export function mapPaths(error: unknown, map: (path: Path) => Path): unknown {
   });
 }
 
-/** Each search begins behind the last replacement, which may hold the next text itself. A missing text is skipped. */
+/** Replaces texts in their order. Each search begins after the last replacement, which may itself contain the next text. */
 function replaceInOrder(message: string, before: readonly string[], after: readonly string[]): string {
   let replaced = '';
   let rest = message;

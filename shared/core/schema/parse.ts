@@ -5,7 +5,7 @@ import { expectationOf } from './describe-issue.ts';
 import { type Issue, invalid, type Path, within } from './issues.ts';
 import { isSecretAt } from './secret.ts';
 
-/** The first issues if there are very many; `count` is the number of all. */
+/** The parsed value, or the issues: only the first ones if there are very many. `count` is the number of all issues. */
 export type ParsedValue<T> = { success: true; data: T } | { success: false; issues: Issue[]; count: number };
 
 /**
@@ -24,7 +24,7 @@ export function parseValue<S extends z.ZodType>(schema: S, value: unknown): Pars
   return { success: false, issues: shown.flatMap((issue) => explain(issue, [], whole)), count: issues.length };
 }
 
-/** To word them all would take long, and `safeParse` does. */
+/** Most issues that get a message. `safeParse` would write messages for all, which may take long. */
 const MAX_ISSUES = 1_000;
 
 const CONTEXT: z.core.ParseContextInternal<z.core.$ZodIssue> = {
@@ -35,6 +35,7 @@ const CONTEXT: z.core.ParseContextInternal<z.core.$ZodIssue> = {
 
 const HASTY_CONTEXT = { ...CONTEXT, abortEarly: true };
 
+/** With more elements and fields, a value is parsed only up to its first issue. */
 const LARGE = 20_000;
 
 /** Parses a value as `parseValue` does, or throws VALIDATION_ERROR; `at` is the path of the value. */
@@ -44,7 +45,7 @@ export function requireValue<S extends z.ZodType>(schema: S, value: unknown, at:
   return parsed.data;
 }
 
-/** Begins the messages that are expectations. No message of a schema begins with it. */
+/** Marks the beginning of messages that `expectationOf` has made. No message of a schema itself begins with it. */
 const MARK = '\0';
 
 interface Whole {
@@ -54,7 +55,7 @@ interface Whole {
   explained: number;
 }
 
-/** One issue of a union may lead to many. */
+/** Most issues that say what was received, since one issue of a union may become many. */
 const MAX_EXPLAINED = 1_000;
 
 function explain(issue: z.core.$ZodIssue, before: Path, whole: Whole): Issue[] {
@@ -96,7 +97,7 @@ function isSpecific(issue: z.core.$ZodIssue): boolean {
   return issue.code === 'invalid_union' && choiceMeant(issue.errors) !== undefined;
 }
 
-/** Undefined where the path leads into a value that a transform has made. */
+/** Describes the received value at a path; undefined if the path leads into a value that a transform has made. */
 function describeReceived(whole: Whole, path: Path): string | undefined {
   const { schema, value } = whole;
   whole.explained += 1;

@@ -61,7 +61,7 @@ function refuseUnmatched(path: Path): Json {
   throw invalid([{ path: [...path], message }]);
 }
 
-/** Masks that no stored secret stands for are left out, and their paths listed. */
+/** Like `keepMasked`, but a mask without a certain match stays a mask, and its path is listed in `missing`. */
 export function keepKnown(schema: z.ZodType, options: JsonObject, stored: JsonObject) {
   const missing: Path[] = [];
   const known = keepMasked(schema, options, stored, (path) => {
@@ -263,7 +263,7 @@ function hasMask(value: Json): boolean {
 const containsSecret = createContains((schema) => isSecret(schema));
 const containsDestination = createContains((schema) => isMarked(schema, 'x-destination'));
 
-/** Without the schemas that no secret is in: options may have a million values that none of the others describes. */
+/** Leaves out schemas that contain no secret, so that values which only such schemas describe, maybe a million, are not visited. */
 function inSecrets(schemas: readonly Schema[]): readonly Schema[] {
   return schemas.every(containsSecret) ? schemas : schemas.filter(containsSecret);
 }
@@ -272,7 +272,7 @@ function inDestinations(schemas: readonly Schema[]): readonly Schema[] {
   return schemas.every(containsDestination) ? schemas : schemas.filter(containsDestination);
 }
 
-/** If one choice of several is secret the value is masked, to be safe. */
+/** Whether a schema is declared a secret. Of several choices that may apply to a value one is enough: it is then masked, to be safe. */
 function isSecret(schema: Schema): boolean {
   return isMarked(schema, 'x-secret');
 }

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 
-/** A schema as its own parts see it. */
+/** A schema of the type that zod gives to the parts of schemas. */
 export type Schema = z.core.$ZodType;
 
 type Reader = (value: object) => Schema | undefined;
@@ -71,14 +71,14 @@ function inside(schema: Schema, value: unknown): readonly Schema[] {
   return inner ? [inner] : [];
 }
 
-/** Remembers for each schema whether a schema in it, at any depth and behind any choice, is one that is looked for. */
+/** Makes a function, with a cache, that tells whether a schema contains a wanted one, at any depth and in any choice. */
 export function createContains(isWanted: (schema: Schema) => boolean): (schema: Schema) => boolean {
   const known = new WeakMap<Schema, boolean>();
   return (schema) => {
     const before = known.get(schema);
     if (before !== undefined) return before;
     const reached = new Set([schema]);
-    for (const one of reached) for (const part of partsOf(one)) reached.add(part);
+    for (const next of reached) for (const part of partsOf(next)) reached.add(part);
     const contains = [...reached].some(isWanted);
     known.set(schema, contains);
     return contains;
