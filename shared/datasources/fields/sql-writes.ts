@@ -1,10 +1,13 @@
-/** Names a statement, unless it begins with a word that only reads. What it reads with may write: the server refuses that. */
+/**
+ * Names the write of a query: its statement, or null if that begins with a word that reads. A function or a CTE in it may still write; the
+ * query is therefore executed read-only, and the server refuses that.
+ */
 export function sqlWrite({ query }: { query: string }): string | null {
   const word = firstWordOf(query);
   return READING.has(word.toLowerCase()) ? null : shown(query);
 }
 
-/** A statement as the outcome of a dry run repeats it. */
+/** A statement as the outcome of a dry run shows it. */
 export function shown(statement: string): string {
   const text = statement.trim().replaceAll(/\s+/g, ' ');
   return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN).toWellFormed()}…` : text;

@@ -7,7 +7,7 @@ import { createS3Store, type S3Location } from './s3-store.ts';
 import type { BlobStore, ByteRange, StoreName } from './store.ts';
 
 export interface FilesConfig {
-  /** Absent: not there. */
+  /** Absent: files are not stored in a folder. */
   folder: string | undefined;
   s3: S3Location | undefined;
 }
@@ -18,7 +18,7 @@ export interface StoredFile {
   store: StoreName;
 }
 
-/** Bytes of the files of tenants, wherever each is. New ones go to S3 if that is set, else to the folder, else to Postgres. */
+/** Bytes of the files of tenants, each in its own store. New files go to S3 if that is set, else to the folder, else to Postgres. */
 export interface StoredFiles {
   /**
    * Stores a new file: first its bytes, then what `write` writes, in the transaction whose `query` it gets. If the process dies in
@@ -123,7 +123,7 @@ async function* readChunks(
   }
 }
 
-// Far beyond the time of any upload.
+// The hour is far longer than any upload takes.
 const ANNOUNCE = `insert into file_garbage (store, key, due_at) values ($1, $2, now() + interval '1 hour')`;
 
 const DUE = `

@@ -12,15 +12,15 @@ export function createFolderStore(folder: string): BlobStore {
     async put(key, bytes) {
       const path = pathOf(folder, key);
       await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-      // Under another name until it is complete: a process that dies leaves no half of a file under the key.
-      const begun = `${path}.${randomUUID()}.part`;
+      // The file has another name until it is complete, so that a process that dies leaves no incomplete file under the key.
+      const partialPath = `${path}.${randomUUID()}.part`;
       try {
-        await using file = await open(begun, 'wx', 0o600);
+        await using file = await open(partialPath, 'wx', 0o600);
         await file.writeFile(bytes);
         await file.sync();
-        await rename(begun, path);
+        await rename(partialPath, path);
       } catch (error) {
-        await rm(begun, { force: true });
+        await rm(partialPath, { force: true });
         throw error;
       }
     },

@@ -12,7 +12,7 @@ export interface S3Location {
 
 const TIMEOUT_MS = 30_000;
 
-/** Files as objects in a bucket of the deployment, by path addresses. Requests are repeated twice, since each may be. */
+/** Files as objects in a bucket of the deployment, with path-style URLs. A failed request is retried twice, which is safe for each of them. */
 export function createS3Store({ endpoint, bucket, ...credentials }: S3Location): BlobStore {
   let client: AwsClient | undefined;
   const base = (endpoint ?? `https://s3.${credentials.region}.amazonaws.com`).replace(/\/+$/, '');

@@ -31,7 +31,7 @@ export interface BoundQuery<Query = unknown> {
   statement: Statement | null;
 }
 
-/** Finds the faults of `dataQueryOptions` that do not depend on values. Yields where it may pause. */
+/** Finds the faults of `dataQueryOptions` that do not depend on values. A calculation for `runCooperatively`. */
 export function* checkQuery(definition: DatasourceDefinition, options: JsonObject): Generator<void, Issue[]> {
   const common = parseValue(QueryOptions, options);
   const own = ownFields(options);
@@ -78,8 +78,8 @@ function bareCredentials({ headers }: JsonObject): Issue[] {
 }
 
 /**
- * Fills the values into the query and parses it by the type's schema; throws VALIDATION_ERROR if it does not match. Yields where it
- * may pause.
+ * Fills the values into the query and parses it by the type's schema; throws VALIDATION_ERROR if it does not match. A calculation for
+ * `runCooperatively`.
  */
 export function* bindQuery(
   definition: DatasourceDefinition,
@@ -180,11 +180,11 @@ function fillXML(field: string, text: string, scope: JsonObject): string {
   for (const part of findTemplate(text)?.parts ?? [text]) {
     if (typeof part === 'string') {
       filled.add(part);
-      // The place of the value before was safe, so what is open here was opened here.
+      // The position of the previous value was safe, so only this part can have opened a comment, CDATA or a tag.
       isUnsafe = isUnsafePosition(part);
       continue;
     }
-    // Nothing is escaped inside these, so no value would be safe there.
+    // Nothing can be escaped at such a position, so no value would be safe there.
     if (isUnsafe) throw invalidField(field, 'a value cannot stand in a comment, in CDATA or in the name of a tag');
     filled.insert(evaluate(part, scope, ROOT), asXML);
   }

@@ -13,7 +13,7 @@ export interface SqlToken {
 
 /** How a dialect delimits strings, quoted names and comments. */
 interface Lexicon {
-  /** Closing mark of each quote; a doubled one stands for itself, but for the `]` of SQLite. */
+  /** Closing mark of each quote. A doubled closing mark stands for one in the text, except the `]` of SQLite. */
   readonly strings: Readonly<Record<string, string>>;
   readonly names: Readonly<Record<string, string>>;
   /** A backslash escapes the next character of every string. PostgreSQL has this in `E'…'` only. */
@@ -55,7 +55,7 @@ const lexicons: Readonly<Record<Dialect, Lexicon>> = {
   duckdb: { ...standard, dollars: true, lineComment: /--[^\n\r]*/y },
 };
 
-/** Marks that begin nothing longer in any dialect. One token each: a text of five million would make as many. */
+/** Marks that begin no longer token in any dialect. They share one token object each, since a text may have five million of them. */
 const plainMarks: ReadonlyMap<number, SqlToken> = new Map(
   [...';(),=<>+*%^|&!~:{}?@].'].map((text) => [text.charCodeAt(0), { kind: 'mark', text, isClosed: true }]),
 );
@@ -112,7 +112,7 @@ function commentAt(sql: string, at: number, { lineComment, nestedComments }: Lex
 
 const commentMark = /\/\*|\*\//g;
 
-/** -1 if the comment is not closed. */
+/** The index after a comment that may contain others; -1 if the comment is not closed. */
 function endOfNested(sql: string, from: number): number {
   commentMark.lastIndex = from;
   let depth = 1;

@@ -27,7 +27,7 @@ interface Cut {
   readonly faults: readonly string[];
 }
 
-/** Error messages for templates of a statement whose values cannot be bound. Yields where it may pause. */
+/** Error messages for templates of a statement whose values cannot be bound. A calculation for `runCooperatively`. */
 export function* statementFaults(
   sql: string,
   dialect: Dialect,
@@ -38,8 +38,8 @@ export function* statementFaults(
 }
 
 /**
- * Binds the values of a statement's templates; they are never written into the SQL. Expects a statement without faults. Yields where
- * it may pause.
+ * Binds the values of a statement's templates; they are never written into the SQL. Expects a statement without faults. A calculation
+ * for `runCooperatively`.
  */
 export function* bindStatement(sql: string, dialect: Dialect, scope: JsonObject): Generator<void, Statement> {
   const { texts, slots, faults } = yield* cut(sql, dialect, findTemplate(sql));
@@ -63,10 +63,10 @@ export function renderStatement(
   let sql = texts[0] ?? '';
   values.forEach((value, index) => {
     const after = texts[index + 1] ?? '';
-    // Only the text since the value before: to search all SQL for each value would take quadratic time.
+    // Searches only the text since the previous value: searching all of the SQL for each value would take quadratic time.
     const isList = Array.isArray(value) && /\bin\s*\(\s*$/i.test(texts[index] ?? '') && /^\s*\)/.test(after);
     const bound = isList ? value : [value];
-    const marks = bound.map((one) => placeholder(params.push(one)));
+    const marks = bound.map((param) => placeholder(params.push(param)));
     sql += (marks.length > 0 ? marks.join(', ') : 'NULL') + after;
   });
   return { sql, params };
@@ -74,7 +74,7 @@ export function renderStatement(
 
 const ROOT = 'inputs';
 
-/** Tokens between two looks at the clock. */
+/** Tokens between two points at which the calculation may pause. */
 const STRIDE = 256;
 
 function* cut(sql: string, dialect: Dialect, template: Template | undefined): Generator<void, Cut> {

@@ -91,7 +91,7 @@ export function definePreset<const Type extends string, Options extends z.ZodObj
       if (isEmpty(fields[field]))
         issues.addIssue({ code: 'custom', path: [field], message: `is required for ${name}` });
   }) as Query;
-  /** Some APIs list by POST. */
+  /** Names the operation if it writes. Some APIs list by POST, so a call with `items` only reads. */
   const writes = (value: unknown) => {
     const name = callName(value as Readonly<Record<string, unknown>>);
     const call = preset.calls[name];
