@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject } from '../../core/json.ts';
 import type { AIMessage } from './message.ts';
 
-/** The rule of an answer that is an object. */
+/** Tells a model that its answer must be an object. */
 export const objectRule = 'Answer with one JSON object and nothing else: no text before or after it, no code fence.';
 
 /** The object in an answer. Models write a fence or a sentence around it although they are asked not to. */
@@ -16,7 +16,7 @@ export function objectIn(text: string): JsonObject | undefined {
   }
 }
 
-/** Characters of the description of faults that a model gets. */
+/** Most characters of the description of faults that a model gets. */
 export const MAX_FAULTS = 2_000;
 
 /** Goes on with a conversation whose last answer was not the object that was asked for. */

@@ -34,20 +34,20 @@ export function protocolOf(provider: AIProvider): ProviderDefinition['protocol']
   return definitions[provider].protocol;
 }
 
-/** Undefined: the configuration must name one. */
+/** The address of a provider's API; undefined if the configuration must name one and does not. */
 export function addressOf({ provider, baseURL }: Pick<AISettings, 'provider' | 'baseURL'>): string | undefined {
   return baseURL ?? definitions[provider].baseURL;
 }
 
-/** It is sent in a header. */
+/** Characters that a key may have, since it is sent in a header. */
 const KEY = /^[!-~](?:[ -~]*[!-~])?$/;
 
-/** A field that the settings lack to be used, with a message. */
+/** The first field that is missing or invalid in the settings, with a message; undefined if they can be used. */
 export function lackOf(settings: AISettings): { field: 'baseURL' | 'apiKey'; message: string } | undefined {
   const { provider, apiKey } = settings;
   if (addressOf(settings) === undefined)
     return { field: 'baseURL', message: `is required for the provider ${provider}` };
-  // Servers of one's own often take no key.
+  // Servers that a tenant runs itself often need no key.
   if (apiKey === null && provider !== 'openai-compatible')
     return { field: 'apiKey', message: `is required for the provider ${provider}` };
   if (apiKey !== null && !KEY.test(apiKey))

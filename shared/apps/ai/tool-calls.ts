@@ -34,13 +34,13 @@ export const TOOL_CALL = `c.id, c.tool, c.input, c.status, c.output, c.reason, c
 /** A part of a stored message. A call is a row of its own. */
 export type StoredPart = { type: 'text'; text: string } | { type: 'step-start' } | { type: 'call'; id: string };
 
-/** Describes the tools that a node names, of those that its caller may use. */
+/** Name of the tool that describes the tools that a node names, as far as its caller may use them. */
 export const DESCRIBE_TOOLS = 'describe_tools';
 
-/** The user answers it in the client: what it does is to ask. */
+/** Name of the tool by which a model asks the user, who answers in the client; nothing else is executed. */
 export const ASK_USER = 'askUser';
 
-/** The error of a call whose answer has ended without it. */
+/** The error of a call that was not made before the answer of the model ended. */
 export const NOT_CALLED = 'It was not called: the answer ended before';
 export const NOT_CONFIRMED = 'The user did not confirm it';
 

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 
 /**
- * What the data of a widget look like:
+ * The shape of a widget's data:
  *
  * - `categories`: labels, and for each binding a number for each label;
  * - `points`, `bubbles`: for each binding a list of `{x, y}` or `{x, y, r}`;
@@ -17,7 +17,7 @@ export interface WidgetDefinition<Type extends string = string, Properties exten
   readonly category: 'chart' | 'display' | 'input' | 'layout';
   /** Schema of `widgetConfig.properties`, for forms. It is not enforced: any of them may be a template that a browser fills. */
   readonly properties: Properties;
-  /** Beside those of all widgets. */
+  /** Events of this type, in addition to those of all widgets. */
   readonly events: readonly string[];
   readonly shape: Shape;
   /** The columns that each binding names in `datasetFields`. */

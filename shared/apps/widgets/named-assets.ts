@@ -7,7 +7,7 @@ export interface WidgetAsset {
   type: 'dataquery' | 'workflow';
   /** In lower case, as rows and rules have it. */
   id: string;
-  /** Inside of the config. */
+  /** Path of the id inside of the config. */
   path: (string | number)[];
 }
 
@@ -39,7 +39,7 @@ interface Visit {
   path: Path;
 }
 
-/** A loop: actions may be nested as deeply as a body allows. */
+/** Finds assets in nested actions. A loop and not a recursion, because actions may be nested as deeply as a request's body allows. */
 function namedIn(root: Json, at: Path): WidgetAsset[] {
   const found: WidgetAsset[] = [];
   const left: Visit[] = [{ value: root, path: at }];
