@@ -57,14 +57,17 @@ function startsWorkflow({ actionType }: { actionType: string }): boolean {
   return actionType === 'trigger_workflow';
 }
 
-/** Finds a listener by its id, or by its tenant and the pattern of its path. All that does not exist gets one response. */
+/**
+ * Finds a listener by its id, or by its tenant and the pattern of its path. The response is the same whatever does not
+ * exist.
+ */
 async function findListener(request: Request, { runs: { ingestion } }: ApiContext) {
   const segments = request.path.slice(PREFIX.length).split('/').map(decodeSegment);
   const [first, ...rest] = segments;
   const id = ID.safeParse(first).data;
   const isPath = rest.length > 0 && !(rest.length === 1 && rest[0] === '');
   const found = id === undefined || segments.includes(undefined) ? undefined : await read(id);
-  // One that has stopped keeps what comes until it is activated again.
+  // A listener that has stopped by an error still takes events, which are processed once it is activated again.
   if (found && found.listener.status !== 'inactive' && found.listener.type === webhook.type) return found;
   throw new AppError('NOT_FOUND', 'Webhook listener not found or inactive');
 
@@ -102,7 +105,7 @@ function deliveryOf(request: Request, body: Buffer): Delivery {
   };
 }
 
-/** Slack asks once for a text that it sends, before it sends events. */
+/** The text that Slack sends once, before it sends events, and wants back. */
 function challengeOf({ body }: Delivery, { authType }: WebhookOptions): string | undefined {
   if (authType !== 'slack' || !body.includes('url_verification')) return undefined;
   try {
@@ -160,7 +163,7 @@ function eventOf(delivery: Delivery, { request, listener, params, options, confi
 
 const CREDENTIALS: ReadonlySet<string> = new Set(['authorization', 'proxy-authorization', 'cookie']);
 
-/** As they were sent, with names in lower case and without credentials. */
+/** The headers as they were sent, with names in lower case and without credentials. */
 function shownHeaders(raw: readonly string[], credential: string | undefined): [string, string][] {
   const shown: [string, string][] = [];
   for (let at = 0; at + 1 < raw.length; at += 2) {

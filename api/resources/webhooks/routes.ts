@@ -7,7 +7,7 @@ import { receiveDelivery } from './receive.ts';
 
 const Segment = z.string().max(2_000);
 
-/** Sent by the handler, because the listener may say otherwise. */
+/** The usual response. The handler sends it itself, because the config of a listener may contain another. */
 const WebhookAnswer = z
   .object({
     message: Message.optional(),

@@ -2,7 +2,7 @@ import { createHmac, hash, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { WebhookOptions } from '#shared/datasources/types/webhook.ts';
 
-/** A delivery, as far as its signature can be about it. */
+/** The parts of a delivery that a signature may cover. */
 export interface Delivery {
   method: string;
   headers: IncomingHttpHeaders;
@@ -44,7 +44,7 @@ const idHeaders: Readonly<Partial<Record<WebhookOptions['authType'], readonly st
   twilio: ['i-twilio-idempotency-token'],
 };
 
-/** These providers put it into the body. */
+/** Fields of the body with the id, of providers that send it there. */
 const idFields: Readonly<Partial<Record<WebhookOptions['authType'], string>>> = { stripe: 'id', slack: 'event_id' };
 
 function fieldOf(body: Buffer, field: string): string | undefined {
@@ -162,7 +162,7 @@ const checks: Readonly<Record<WebhookOptions['authType'], Check>> = {
   twilio({ headers, body, url }, options) {
     const given = [decoded(textOf(headers['x-twilio-signature']), 'base64')];
     const target = options.publicUrl || url;
-    // The sender chooses the header Host.
+    // The URL contains the header Host, which the sender chooses.
     if (!URL.canParse(url)) return 'the URL is wrong';
     const digest = new URL(target).searchParams.get('bodySHA256') ?? new URL(url).searchParams.get('bodySHA256');
     if (digest !== null && !isOneOf(hash('sha256', body), [digest.toLowerCase()]))
@@ -201,7 +201,7 @@ function isOneOf(given: string, expected: readonly string[]): boolean {
 interface Signed {
   algorithm: string;
   keys: readonly (string | Buffer)[];
-  /** Signed as one text. */
+  /** The parts of the text that is signed. */
   signed: readonly (string | Buffer)[];
 }
 
@@ -220,13 +220,16 @@ function isSigned(given: readonly Buffer[], { algorithm, keys, signed }: Signed)
   return isFound;
 }
 
-/** Empty, which no signature is, for a text that is not written in the encoding. */
+/** Decodes a signature. A text that is not in the encoding gives an empty buffer, which equals no signature. */
 function decoded(text: string, encoding: 'hex' | 'base64' | 'base64url'): Buffer {
   const isWritten = encoding === 'hex' ? /^[\da-f]*$/i.test(text) : /^[\w+/-]*={0,2}$/.test(text);
   return isWritten ? Buffer.from(text, encoding) : Buffer.alloc(0);
 }
 
-/** A time without which an old delivery could be repeated for ever. In seconds, or in milliseconds if it is that large. */
+/**
+ * Why the time of a delivery is not near now; null if it is. Without this check an old delivery could be replayed. In
+ * seconds or milliseconds.
+ */
 function tooFar(text: string, { now, toleranceSeconds }: { now: number; toleranceSeconds: number }): string | null {
   if (!/^\d{1,16}$/.test(text)) return 'the time of the delivery is missing';
   const time = Number(text);

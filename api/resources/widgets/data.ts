@@ -74,7 +74,7 @@ export const readGivenWidgetData = tenantRoute({
   },
 });
 
-/** Widgets of one request that are asked for at once; those of other requests of the tenant get places between them. */
+/** Widgets of one request that are read at once, so that other requests of the tenant get workers in between. */
 const AT_ONCE = 4;
 
 export const readManyWidgetData = tenantRoute({
@@ -98,9 +98,9 @@ export const readManyWidgetData = tenantRoute({
     const known = new Set(found.map(({ id }) => id));
     const requester = { tenantID, caller, signal, producer };
     const answers = new Array<ItemAnswer>(body.widgets.length);
-    const left = body.widgets.entries();
+    const remaining = body.widgets.entries();
     const work = async () => {
-      for (const [at, { widgetID, state = body.state }] of left) {
+      for (const [at, { widgetID, state = body.state }] of remaining) {
         const payload = { widget: { kind: 'stored', widgetID }, state, isFresh: fresh } as const;
         answers[at] = known.has(widgetID)
           ? await answerItem(requester, widgetID, payload)

@@ -39,7 +39,10 @@ const PIECE = 256 * 1024;
 /** A match of `MARKUP` is shorter, so one that begins in a piece is found with it. */
 const OVERLAP = 128;
 
-/** Piece by piece: ten megabytes would hold the event loop for half a second. In UTF-8, what is looked for is the same byte by byte. */
+/**
+ * Whether a text has neither control characters nor markup. It is checked piece by piece, because ten megabytes would hold the event loop
+ * for half a second; as Latin-1, because all that is searched for is ASCII.
+ */
 async function isPlain(bytes: Buffer): Promise<boolean> {
   const begins = Array.from({ length: Math.ceil(bytes.length / PIECE) }, (_, piece) => piece * PIECE);
   for await (const begin of cooperative(begins)) {

@@ -12,8 +12,8 @@ export async function findFileUsers(
   fileID: string,
 ): Promise<Record<User, string[]> & { count: number }> {
   const { rows } = await pool.query<{ type: User; id: string }>(NAMING, [tenantID, `%${fileID}%`]);
-  const of = (type: User) => rows.filter((row) => row.type === type).map(({ id }) => id);
-  return { widget: of('widget'), appPage: of('appPage'), dashboard: of('dashboard'), count: rows.length };
+  const idsOf = (type: User) => rows.filter((row) => row.type === type).map(({ id }) => id);
+  return { widget: idsOf('widget'), appPage: idsOf('appPage'), dashboard: idsOf('dashboard'), count: rows.length };
 }
 
 const NAMING = `

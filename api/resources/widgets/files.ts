@@ -47,7 +47,7 @@ export const uploadWidgetFile = tenantRoute({
   },
 });
 
-/** Only these two ids are read from it, so it leads nowhere else. */
+/** The path of an uploaded file. Only the two ids in it are used, so it leads to no other file. */
 const FilePath = z
   .string()
   .max(255)

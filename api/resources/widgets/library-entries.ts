@@ -8,7 +8,7 @@ import { containing, findPage } from '../../http/fields/paging.ts';
 import { checkBindings } from './config.ts';
 import { type Bundle, type Entries, type Entry, type EntryList, StoredBundle } from './library-schemas.ts';
 
-/** Who looks: a tenant sees of others only what it can install. */
+/** The viewer of an entry. A tenant does not see who has published the entries of other tenants. */
 type Viewer = { tenantID: string } | 'operator';
 
 export function presentEntry(entry: WidgetLibraryEntry, viewer: Viewer): z.input<typeof Entry> {

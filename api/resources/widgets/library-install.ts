@@ -58,7 +58,8 @@ export const installLibraryEntry = tenantRoute({
   async handle({ params, caller, em, require }) {
     const { item, warnings } = await planInstallation(em, params.libraryEntryID);
     const { widgetTitle, widgetDescription, widgetType, widgetConfig, refreshInterval = 0 } = item.payload;
-    // Assets that exist here, after the tenant has published the widget itself, are shown to callers who may execute the copy.
+    // If the tenant has published the widget itself, its assets exist here, and callers who may execute the copy see
+    // their data.
     await require(bindingAccess(widgetConfig));
     const { id } = await createAsset(em, caller, 'widget', Widget, {
       id: newID(),

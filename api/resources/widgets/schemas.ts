@@ -29,7 +29,7 @@ export const WidgetCreate = z
   .object({ widgetTitle: Title, widgetType: WidgetType, widgetConfig: WidgetConfig, ...described })
   .meta({ id: 'WidgetCreate', examples: [exampleWidgetCreate] });
 
-/** Undefined leaves, null clears; the config is given as a whole. */
+/** Absent fields stay as they are, null clears a field; the config is replaced as a whole. */
 export const WidgetUpdate = z
   .object({
     widgetTitle: Title.optional(),

@@ -76,7 +76,7 @@ interface Showing {
 
 type Users = Awaited<ReturnType<typeof findFileUsers>>;
 
-/** Further ones, and those that the caller may not read, are only counted. */
+/** Assets that the error names; further ones, and those that the caller may not read, are only counted. */
 const SHOWN = 200;
 
 async function presentUsers({ em, visible }: Showing, users: Users) {

@@ -13,7 +13,10 @@ import { findRunsByText } from '../../runs/find-by-text.ts';
 import type { Condition } from '../../tenant/visible-rows.ts';
 import type { InstanceFilter } from './schemas.ts';
 
-/** The conditions of a list of runs, but for `visible`, which it may be narrowed to. */
+/**
+ * The conditions of a list of runs. `visible` limits what `search` may find; the list itself needs it as a further
+ * condition.
+ */
 export async function instanceFilters(
   em: EntityManager,
   query: z.output<typeof InstanceFilter>,

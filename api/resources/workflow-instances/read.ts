@@ -137,7 +137,7 @@ async function findLatest(pool: Pool, instanceID: string): Promise<Latest[]> {
   return rows.map(({ frame, ...latest }) => ({ ...latest, frame: frame ?? [] }));
 }
 
-// A node that takes no time has no RUNNING event, and has not started.
+// A node that ends at once has no RUNNING event, so it has no start.
 const LATEST = `
 select "nodeID", iteration, frame, attempt, status, exit, seq, "startedAt", at
 from (

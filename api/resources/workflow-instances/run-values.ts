@@ -5,10 +5,13 @@ import { requireFits, storedSize } from '../../http/fields/page-size.ts';
 
 type Values = Partial<Pick<WorkflowInstance, 'input' | 'output'>>;
 
-/** As stored: what is read without being drawn. */
+/** Stored bytes up to which values are read without a reservation. */
 const SMALL_BYTES = 2_000;
 
-/** The output of a run, and its input if it is wanted. The work that calls holds the bytes of large ones from before they are read. */
+/**
+ * Reads the output of a run, and its input if it is wanted. Memory for large values is reserved for the calling work
+ * before they are read.
+ */
 export async function readValues(pool: Pool, id: string, { withInput }: { withInput: boolean }): Promise<Values> {
   const columns = withInput ? ['output', 'input'] : ['output'];
   const { rows } = await pool.query<{ stored: number; values: Values | null }>(valuesIf(columns), [id, SMALL_BYTES]);

@@ -34,6 +34,7 @@ export const streamInstance = tenantRoute({
       return {};
     }
 
+    /** Checks the permissions again while the stream is open. Returns the version of the tenant's rules. */
     async function check(): Promise<number> {
       const { authorization } = request.headers;
       const again = await context.access.authenticator.identify(authorization, {

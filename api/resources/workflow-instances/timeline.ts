@@ -26,12 +26,12 @@ interface Wanted {
 
 /** Bytes of the outputs of a page, as JSON text; one that is larger has a page of its own. */
 const MAX_BYTES = 8 * 1024 ** 2;
-/** Outputs that are read with their events, without being drawn. */
+/** Bytes up to which outputs are read with their events, without a reservation. */
 const SMALL_BYTES = 256 * 1024;
 
 /**
- * A page of what the nodes of a run did, with outputs of a limited size together. The work that calls holds their bytes from before they
- * are read.
+ * A page of what the nodes of a run did, with outputs of a limited size together. Memory for the outputs is reserved for the calling work
+ * before they are read.
  */
 export async function readTimeline(
   pool: Pool,

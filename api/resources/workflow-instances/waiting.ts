@@ -31,7 +31,7 @@ export async function findWaiting(
   return reason ?? (run.wakeAt ? { reason: 'delay', until: run.wakeAt.toISOString() } : undefined);
 }
 
-/** When a question expires: its events do not say, because that is by the clock of the database. */
+/** When a question expires. Its events do not say, because the clock of the database decides. */
 async function expiryOf(em: EntityManager, id: string): Promise<Pick<Reason, 'until'>> {
   const request = await em.findOne(CollectionRequest, { id }, { fields: ['expiresAt'] });
   return request?.expiresAt ? { until: request.expiresAt.toISOString() } : {};

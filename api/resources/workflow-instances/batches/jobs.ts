@@ -90,7 +90,7 @@ async function begin(
 
 type Rerun = Extract<BatchJob, { does: 'rerun' }>;
 
-/** A version by its name is one of the workflow that the filter names. */
+/** The version that is run. A named version belongs to the workflow that the filter names. */
 async function versionOf(
   { em, tenantID, require }: Requester & { require(access: readonly Demand[]): Promise<void> },
   context: ApiContext,

@@ -12,7 +12,7 @@ import { findPage } from '../../../http/fields/paging.ts';
 import type { Access } from '../../../http/route/input.ts';
 import { Batch, Batches, BatchID, BatchList, MAX_COUNTED } from './schemas.ts';
 
-/** Runs that are ended before the answer; a worker ends those of a larger batch. */
+/** Pages of runs that are ended before the answer; a worker ends the other runs of a larger batch. */
 const PAGES_AT_ONCE = 4;
 
 export const batchRoutes = [
@@ -86,7 +86,10 @@ interface Requester {
   permission: 'workflow.read' | 'workflow.execute';
 }
 
-/** The object of its permission is its workflow; all workflows, if its runs may be of several, and for an unknown id. */
+/**
+ * Finds a batch. The permission is checked on its workflow, or on all workflows if it has runs of several, or does not
+ * exist.
+ */
 async function findBatch({ em, require, permission }: Requester, batchID: string): Promise<RunBatch> {
   const batch = await em.findOne(RunBatch, { id: batchID });
   await require([{ permission, object: `workflow:${batch?.workflowID ?? '*'}` }]);

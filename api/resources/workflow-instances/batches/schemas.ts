@@ -8,7 +8,7 @@ import { InstanceFilter } from '../schemas.ts';
 
 export const BatchID = z.object({ batchID: ID });
 
-/** Runs of one status that a list counts. One request starts no more. */
+/** Runs of one status that a list counts at most. One request starts no more runs than this. */
 export const MAX_COUNTED = 1_000;
 
 export const BatchList = z.object({ ...pageQuery(standardPage), workflowID: ID.optional() });

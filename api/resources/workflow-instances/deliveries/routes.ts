@@ -96,7 +96,7 @@ function presentDelivery(row: RunDelivery): z.input<typeof Delivery> {
   };
 }
 
-// An attempt that is under way stays the only one.
+// If an attempt is under way, `next_at` stays, so that no second attempt begins beside it.
 const REDELIVER = `
 update run_delivery set status = 'PENDING', tries_since_asked = 0, settled_at = null,
   next_at = case when next_at > now() and jsonb_array_length(attempts) > 0 and not jsonb_exists(attempts -> -1, 'durationMs') then next_at else now() end

@@ -26,7 +26,7 @@ interface Wanted {
   cursor?: { seq: number; n: number } | undefined;
 }
 
-/** One line more than `limit`, if there is one. */
+/** The lines of a run's log: one more than `limit`, if there is one. */
 export async function findLogLines(
   pool: Pool,
   instanceID: string,
@@ -41,14 +41,17 @@ export async function findLogLines(
   );
 }
 
-/** The place of the line about what was not kept, and of that about the outcome, behind the lines of the attempt. */
+/**
+ * Numbers of the line about lines that were not stored, and of the line about the outcome: both come behind the lines of
+ * the attempt.
+ */
 const CUT = 1_000_000_000;
 const OUTCOME = 1_000_000_001;
 
 const levelOf = `case e.status when 'FAILED' then 'error' when 'CANCELLED' then 'warn' when 'SUCCESS' then 'info' when 'COMPLETED' then 'info' else 'debug' end`;
 const wordsOf = `case e.status when 'RUNNING' then 'started' when 'SUCCESS' then 'succeeded' when 'FAILED' then 'failed' when 'SKIPPED' then 'skipped'
   when 'SUSPENDED' then 'waits' when 'WAITING' then 'waits' when 'COMPLETED' then 'completed' else 'cancelled' end`;
-// A row is stored under the last of the numbers that it covers; its own event has the first.
+// A row of `run_event` may cover several numbers and is stored under the last; its own event has the first.
 const numberOf = '(select e.seq - coalesce(jsonb_array_length(e.started), 0) as seq)';
 
 // Rows of `run_event` are read in order from the cursor on, and no more than a page needs; each gives, in order, what its attempt has

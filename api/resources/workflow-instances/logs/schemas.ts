@@ -4,13 +4,13 @@ import { LogLevel } from '#shared/workflow/nodes/kinds/log.ts';
 import { IterationPath } from '#shared/workflow/progress/activation.ts';
 import { exampleLogLine } from '../examples.ts';
 
-/** Behind a line: the number of its event, and its place among the lines of that. */
+/** The position of a line: the number of its event, and its number among the lines of the event. */
 const LogCursor = z
   .string()
   .max(100)
   .transform((text, check) => {
     const [, seq, n] = /^(\d{1,15})\.(\d{1,10})$/.exec(text) ?? [];
-    // The place is a number of four bytes.
+    // The second number has four bytes.
     if (Number(n) < 2 ** 31) return { seq: Number(seq), n: Number(n) };
     check.addIssue({
       code: 'custom',

@@ -15,7 +15,10 @@ interface MapRow {
   created_at: Date;
 }
 
-/** How far the maps of a run are, from their counters; undefined if it has none. A map in a loop has one row for each time. */
+/**
+ * How far the maps of a run are, from their counters; undefined if it has none. A map in a loop has one row for each
+ * time it began.
+ */
 export async function findMaps(pool: Pool, instanceID: string) {
   const { rows } = await pool.query<MapRow>({ name: 'maps_of_run', text: MAPS, values: [instanceID] });
   if (rows.length === 0) return undefined;

@@ -104,7 +104,7 @@ function requireWorkflow({ isTest, workflowID }: WorkflowInstance): string {
   throw new AppError('CONFLICT', 'The test of a graph cannot be re-run: test it again');
 }
 
-/** Undefined: the published one. */
+/** The id or number of the version to run; undefined for the published one. */
 function versionNamed(version: string | number, { versionID }: WorkflowInstance): string | number | undefined {
   if (version === 'published') return undefined;
   return version === 'original' ? versionID : version;

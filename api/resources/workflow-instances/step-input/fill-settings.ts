@@ -36,7 +36,8 @@ export function fillSettings(
     const found = fill(template, known, capacity);
     if ('reason' in found) filled.doubts.push({ path, reason: found.reason });
     else put(filled.settings, path, found.value);
-    // The executor encodes values in these texts for their place, or marks them; inside of a list or an object it does not.
+    // The executor escapes or marks values in these texts, so what it used differs from the plain text; inside of lists
+    // and objects it does not.
     const isPlain = path.length === 1 && raw.includes(String(path[0]));
     if ('value' in found && isPlain) filled.doubts.push({ path, reason: 'plain' });
   }
@@ -59,7 +60,7 @@ function fill(
   return value !== undefined && capacity.take(value) ? { value } : { reason: 'tooLong' };
 }
 
-/** Undefined if it is longer than what the engine inserts. */
+/** The value of a template; undefined if it is longer than the engine inserts. */
 function filledFrom({ whole, parts }: Template, values: JsonObject): Json | undefined {
   if (whole) return evaluate(whole, values, 'ctx') ?? null;
   try {
@@ -70,14 +71,17 @@ function filledFrom({ whole, parts }: Template, values: JsonObject): Json | unde
   }
 }
 
-/** The length of the values that an answer may have. What does not fit is measured as well, so that is bounded too. */
+/**
+ * Limits the length of the values in an answer. Values that do not fit are measured too, so the measured length has a
+ * limit as well.
+ */
 class TextCapacity {
-  #left: number;
+  #remaining: number;
   #measurable: number;
   readonly #lengths = new Map<Json, number>();
 
   constructor(length: number) {
-    this.#left = length;
+    this.#remaining = length;
     this.#measurable = 8 * length;
   }
 
@@ -87,8 +91,8 @@ class TextCapacity {
 
   take(value: Json): boolean {
     const length = this.#lengthOf(value);
-    if (length > this.#left) return false;
-    this.#left -= length;
+    if (length > this.#remaining) return false;
+    this.#remaining -= length;
     return true;
   }
 

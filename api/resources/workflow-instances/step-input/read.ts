@@ -89,8 +89,8 @@ async function readGraph(
 }
 
 /**
- * The last event whose output an attempt saw. A pure node is computed with the commit of its outcome, and sees what other branches have
- * set before that; another begins at its first event.
+ * The last event whose output an attempt saw. A pure node is computed in the commit of its outcome, so it sees what other branches have
+ * set until then; another node sees what was set before its first event.
  */
 function lastBefore({ began, last, status }: Attempt, node: CheckedNode | undefined): number {
   const isComputed = node?.definition !== undefined && isPure(node.definition, node.config) && status !== 'RUNNING';

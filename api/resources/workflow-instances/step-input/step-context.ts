@@ -25,7 +25,7 @@ import {
   readValue,
 } from './step-events.ts';
 
-/** Characters of JSON text: of all outputs together that are read at once, of an item, and of what a map has passed on. */
+/** The most characters of JSON text that are read at once: of all outputs together, of an item, or of the scope of a map. */
 const MAX_READ = 1024 * 1024;
 /** Bytes of all values of a response together. */
 export const MAX_SHOWN = 2 * MAX_READ;
@@ -33,16 +33,19 @@ export const MAX_SHOWN = 2 * MAX_READ;
 /** A key of `ctx` that is left out. */
 export interface Omitted {
   key: string;
-  /** The node that has set it, and its event; null for an input, an item, and what a map was around. */
+  /**
+   * The node that has set the key, and the number of its event; null for an input, an item, and a value from around a
+   * map.
+   */
   nodeID: string | null;
   seq: number | null;
-  /** The length of its JSON text, or of that of the output which has it; null if not known. */
+  /** The length of the value's JSON text, or of the output that contains it; null if not known. */
   length: number | null;
   preview: string | null;
 }
 
 export interface StepContext extends KnownContext {
-  /** The part of the values that an answer has. */
+  /** The values that have room in an answer. */
   shown: JsonObject;
   omitted: Omitted[];
   /** Whether outputs that are left out may have set keys that are not named. */
@@ -51,21 +54,21 @@ export interface StepContext extends KnownContext {
 
 interface StepPosition {
   frame: IterationPath;
-  /** The last event whose output it saw. */
+  /** The last event whose output the step saw. */
   until: number;
   nodeID: string;
   /** Nodes of the version of the run, by their ids. */
   nodes: ReadonlyMap<string, CheckedNode>;
   /** Sources of the edges into each node of the same version. */
   sources: ReadonlyMap<string, readonly string[]>;
-  /** Keys that are read first. */
+  /** Keys that the templates of the node name: they are read first. */
   wanted: ReadonlySet<string>;
 }
 
 /** A key of `ctx`: its value, or what is known instead of it. */
 interface Entry extends Omit<Omitted, 'key'> {
   value?: Json | undefined;
-  /** The key of the output, for a value that its row has. */
+  /** The key of the output that contains the value, if the value must be read from its row. */
   name?: string;
 }
 
@@ -85,7 +88,7 @@ export async function readStepContext(
   const entries = await outermost(pool, run);
   const nodeIDs = [...nodes].flatMap(([id, { config }]) => (nameOf(config) === null ? [] : [id]));
   const rows = await findOutputs(pool, run.id, { layers, nodeIDs, maxLength: MAX_READ });
-  // Nothing is known of a map that is deleted.
+  // The scope of a deleted map is not known.
   let mayLackKeys = entries.size === 0;
   for (const [at, { given }] of layers.entries()) {
     for (const [key, entry] of given) entries.set(key, entry);
@@ -115,7 +118,10 @@ function nameOf(config: unknown): string | null {
   return typeof name === 'string' ? name : null;
 }
 
-/** The frames around a step, outermost first: each with what it was given, and up to the event with which the next one begins. */
+/**
+ * The frames around a step, outermost first: each with the values that it began with, and the last event that the frame
+ * inside of it saw.
+ */
 async function findLayers(
   pool: Pool,
   run: Run,
@@ -135,7 +141,7 @@ async function findLayers(
   return [...layers, { frame, until, given }];
 }
 
-/** The values that an iteration was given, and the last event around it that it knows of. */
+/** The values that an iteration began with, and the last event of the frame around it whose output it saw. */
 async function findIteration(
   pool: Pool,
   run: Run,
@@ -163,7 +169,10 @@ function givenAs({ value, length, isHere }: Item): Entry {
   return { ...unknown, length, value: isHere ? value : undefined };
 }
 
-/** Adds the error of the last node before the step that failed and was left all the same, unless a node has set a value there. */
+/**
+ * Sets the key of errors to the error of the last node that failed before the step and after which the run went on,
+ * unless a node has set it.
+ */
 async function addError(
   pool: Pool,
   instanceID: string,
@@ -177,7 +186,7 @@ async function addError(
   if (error ?? around) entries.set(ERROR_KEY, error ?? around ?? unknown);
 }
 
-/** An iteration is looked at before what is around it, which failed earlier. */
+/** Finds the failure in the innermost frame first: failures around it happened earlier. */
 async function findError(
   pool: Pool,
   instanceID: string,
@@ -260,7 +269,7 @@ async function choose(pool: Pool, instanceID: string, entries: Entries, wanted: 
   }
 }
 
-/** A key may be `__proto__`. */
+/** Sets a key that may be `__proto__`. */
 function set(object: JsonObject, key: string, value: Json): void {
   Object.defineProperty(object, key, { value, enumerable: true, configurable: true, writable: true });
 }

@@ -11,7 +11,7 @@ export interface Attempt {
   frame: IterationPath;
   attempt: number;
   status: NodeStatus;
-  /** The number of its first event, and of its last. */
+  /** The numbers of its first and its last event. */
   began: number;
   last: number;
   at: Date;
@@ -21,7 +21,7 @@ export interface Attempt {
 
 interface Wanted {
   nodeID: string;
-  /** Undefined: those of the latest event. */
+  /** The iterations of its frame; undefined for those of the latest event. */
   iterations?: readonly number[] | undefined;
   attempt?: number | undefined;
 }
@@ -86,7 +86,7 @@ export interface Item {
   isHere: boolean;
 }
 
-/** An item of a repetition, from the event with the list. */
+/** An item of a repetition, from the event that has the list. */
 export async function readItem(
   pool: Pool,
   instanceID: string,
@@ -126,7 +126,10 @@ export interface Given extends Item {
   key: string;
 }
 
-/** The part of the `ctx` around a map that it passes on to its chunks. Long values are left out, from the longest on. */
+/**
+ * The part of the `ctx` around a map that it passes on to its chunks. If it is too long, the longest values are left
+ * out.
+ */
 export async function readMapScope(pool: Pool, mapID: string, maxLength: number): Promise<Given[]> {
   const { rows } = await pool.query<Given>(MAP_SCOPE, [mapID, maxLength]);
   return rows;
@@ -170,7 +173,7 @@ export interface Layer {
 export interface OutputRow {
   seq: number;
   nodeID: string;
-  /** The place of its layer among the layers. */
+  /** The index of its layer among the layers. */
   layer: number;
   /** The length of its JSON text. */
   length: number;
@@ -179,7 +182,10 @@ export interface OutputRow {
   large: LargeOutput | null;
 }
 
-/** The outputs of these nodes in these frames. Those that are large are not read; of the others the latest are, up to a length. */
+/**
+ * The outputs of these nodes in these frames. Large outputs are not read; of the other outputs the latest are, up to a
+ * total length.
+ */
 export async function findOutputs(
   pool: Pool,
   instanceID: string,
@@ -191,7 +197,7 @@ export async function findOutputs(
   return rows;
 }
 
-// A node is left by these events alone; a failed attempt that is repeated has no exit.
+// Only these events have left a node; a failed attempt that is repeated has no exit.
 const OUTPUTS = `
 select seq, "nodeID", layer, coalesce((large ->> 'length')::int, length) as length, large,
        case when large is null and sum(length) over (order by seq desc) <= $5 then payload -> 'output' end as output
@@ -205,7 +211,7 @@ from (
 ) event
 order by layer, seq`;
 
-/** A failure of a node that was left all the same. */
+/** A failure of a node after which the run went on. */
 export interface PassedRow {
   seq: number;
   nodeID: string;

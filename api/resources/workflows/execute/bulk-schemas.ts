@@ -23,7 +23,7 @@ export const BulkItem = z
   })
   .transform((item, check) => ({ ...item, args: argsOf(item, check) }));
 
-/** Without the definitions, which the document has in one place for all schemas. */
+/** The JSON Schema of an item without its definitions, which the document has in one place for all schemas. */
 const { $schema: _, $defs: __, ...itemInDocument } = z.toJSONSchema(BulkItem, { io: 'input', unrepresentable: 'any' });
 
 const GivenItem = readBy(z.unknown().meta({ id: 'WorkflowBulkItem', ...itemInDocument }), () => BulkItem);

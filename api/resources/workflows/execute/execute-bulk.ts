@@ -59,7 +59,7 @@ export const executeWorkflowBulk = tenantRoute({
         );
       },
     });
-    // Made below, or by an earlier request of this route.
+    // Safe cast: `answerOf` has made it, for this request or for an earlier one with the same key.
     return answer as unknown as ReturnType<typeof answerOf>;
   },
 });
@@ -69,16 +69,16 @@ type Run = Pick<NewRun, 'tenantID' | 'versionID' | 'caller'> & { workflowID: str
 interface Preparing {
   run: Run;
   version: ExecutableVersion;
-  /** The rest of the request that makes two items with the same key the same. */
+  /** The part of the request that two items with the same key must share in order to be the same. */
   asked: unknown[];
 }
 
 /** Items as runs, or as errors that name the field. Lets other requests have their turn in between. */
-async function prepareAll(given: readonly unknown[], preparing: Preparing): Promise<(BatchItem | AppError)[]> {
+async function prepareAll(rawItems: readonly unknown[], preparing: Preparing): Promise<(BatchItem | AppError)[]> {
   const slice = createTimeSlice();
   const prepared: (BatchItem | AppError)[] = [];
   const keys = new Map<string, number>();
-  for (const [index, item] of given.entries()) {
+  for (const [index, item] of rawItems.entries()) {
     if (slice.isOver) await slice.renew();
     try {
       prepared.push(prepare(item, { ...preparing, index, keys }));
@@ -90,12 +90,12 @@ async function prepareAll(given: readonly unknown[], preparing: Preparing): Prom
   return prepared;
 }
 
-/** The paths of an error begin in the item. */
+/** Turns an item into a run. The paths of an error begin in the item. */
 function prepare(
-  given: unknown,
+  rawItem: unknown,
   { run, version, asked, index, keys }: Preparing & { index: number; keys: Map<string, number> },
 ): BatchItem {
-  const { idempotencyKey: key, ...item } = requireValue(BulkItem, given);
+  const { idempotencyKey: key, ...item } = requireValue(BulkItem, rawItem);
   const first = key === undefined ? undefined : keys.get(key);
   if (first !== undefined)
     throw invalid([{ path: ['idempotencyKey'], message: `is the key of items.${first} too: expected one of its own` }]);
@@ -107,8 +107,8 @@ function prepare(
   try {
     accepted = directRun(version, { ...run, args: values, asked: ownGovernance });
   } catch (error) {
-    // Parsed above.
-    throw withClientNames(error, runAliases, given as JsonObject);
+    // Safe cast: the schema has parsed it above.
+    throw withClientNames(error, runAliases, rawItem as JsonObject);
   }
   return {
     run: { ...accepted, tags, ...(item.startAt && { startAt: item.startAt }) },
