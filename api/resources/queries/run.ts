@@ -22,8 +22,8 @@ import { checkTarget, targetAccess } from './target.ts';
  * A run passes through these stages, in this order:
  *
  * 1. `runDataQuery` (here): finds the query, or a further page of an earlier result; `askWorker` (`api/queries/`) → `producer.request`.
- * 2. `ask` (`shared/messaging/rpc.ts`): `waitForPlaces`, `sendQuestion`, `awaitReply`, `openReply`.
- * 3. `answerQuestions` (`workers/processors/answer-requests.ts`): `claimQuestion`, `openQuestion`, `answerQueryRun`, `sendReply`.
+ * 2. `request` (`shared/messaging/rpc.ts`): `acquirePermits`, `sendRequest`, `awaitReply`, `openReply`.
+ * 3. `answerRequests` (`workers/processors/answer-requests.ts`): `claimRequest`, `openRequest`, `answerQueryRun`, `sendReply`.
  * 4. `queries.run` (`workers/datasources/queries/run.ts`; nodes of workflows begin here): `loadQuery`, `bindInputs`, the cache,
  *    `executeOnDatasource`, `applyTransform` or `storePages`, `recordRun`.
  * 5. `datasources.withConnection` (`workers/datasources/queries/datasources.ts`): `readDatasource`, then `connectionCache.use` with `openDatasource`.

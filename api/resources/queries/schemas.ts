@@ -192,7 +192,7 @@ const Run = z
 
 export const Runs = z.object({ runs: z.array(Run), ...pageFields }).meta({ id: 'DataQueryRunPage' });
 
-/** The answer of a worker, with the names of the reference. */
+/** The forms of the options of queries, by the type of the datasource. */
 export const DataQuerySchemas = FormsByType;
 
 interface AliasedBody {

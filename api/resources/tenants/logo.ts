@@ -41,6 +41,7 @@ export const readLogo = publicRoute({
   },
 });
 
+/** A logo that was stored before logos became files. */
 async function getEarlierLogo(em: EntityManager, id: string): Promise<TenantLogo> {
   const logo = await em.findOne(TenantLogo, { id }, anyTenant);
   if (!logo) throw new AppError('NOT_FOUND', 'Logo not found');

@@ -31,7 +31,7 @@ export const listWorkflows = tenantRoute({
     const latest = await readLatestVersions(pool, tenantID, wanted);
     const workflows = rows.flatMap((workflow) => {
       const version = latest.get(workflow.id);
-      // Deleted since the page was read.
+      // The workflow was deleted after the page was read.
       if (!version) return [];
       const { nodes, edges } = version;
       return nodes && edges

@@ -11,8 +11,8 @@ interface Author {
 }
 
 /**
- * Rejects nodes with a tool that their author may not call: a run calls it for the author, too. Where a tool saves them, they have one
- * author, and those who bind the tool would bind them no more.
+ * Rejects nodes with a tool that their author may not call, because a run calls it with the author's permissions too. A
+ * caller whom authors of `ai` nodes limit may not save such nodes: later runs would not have those limits.
  */
 export async function requireNamedTools(
   { access: { toolRights } }: Pick<ApiContext, 'access'>,

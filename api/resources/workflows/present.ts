@@ -8,7 +8,7 @@ type Shown = Omit<WorkflowEntity, 'workflowOptions'>;
 
 type Saved = Pick<VersionEntity, 'id' | 'number' | 'options'>;
 
-/** With the options of its latest version. */
+/** Presents a workflow with the options of its latest version. */
 export function presentSummary(workflow: Shown, latest: Saved): z.input<typeof WorkflowSummary> {
   const { id, tenantID, title, creatorID, isDisabled } = workflow;
   return {

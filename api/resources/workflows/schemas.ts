@@ -62,7 +62,7 @@ export const WorkflowCreate = z
   })
   .meta({ id: 'WorkflowCreate', examples: [exampleWorkflowCreate] });
 
-/** Undefined leaves, null clears; an absent graph stays. */
+/** A field that is undefined keeps its value, and null clears it. */
 export const WorkflowUpdate = z
   .object({ ...titleAndGraph, ...described, isDisabled: z.boolean().optional(), draft })
   .transform((body, check) => {
@@ -156,7 +156,7 @@ const ListedWorkflow = Workflow.partial({ workflowNodes: true, workflowEdges: tr
 
 export const Workflows = z.object({ workflows: z.array(ListedWorkflow), ...pageFields }).meta({ id: 'WorkflowPage' });
 
-/** Null means cleared, as an empty list does. */
+/** The nodes and edges by either name; null becomes an empty list. */
 function graphOf({ workflowNodes, nodes, workflowEdges, edges }: z.output<z.ZodObject<typeof titleAndGraph>>) {
   return { nodes: cleared(workflowNodes, nodes), edges: cleared(workflowEdges, edges) };
 }
@@ -166,7 +166,10 @@ function cleared<T>(...lists: (T[] | null | undefined)[]): T[] | undefined {
   return list === null ? [] : list;
 }
 
-/** Refuses options that no run could begin with, or not as they are meant. Versions that were saved before may have such ones, and are read all the same. */
+/**
+ * Rejects options with which no run could begin, or that contradict the inputs. Versions that were saved before this
+ * check may have such options, and are still read.
+ */
 function checkSaved(options: WorkflowOptions | null | undefined, check: z.RefinementCtx): void {
   const { inputDefinitions = [], concurrency } = options ?? {};
   const issues = [

@@ -50,7 +50,7 @@ export const updateWorkflow = tenantRoute({
       const isDraft = workflow.versionID !== latest.id;
       const hasGraph = (body.nodes ?? body.edges) !== undefined;
       const publishes = !body.draft && (hasGraph || (body.options !== undefined && !isDraft));
-      // Another author may have saved nodes that only this update publishes.
+      // Another author may have saved nodes that this update publishes.
       await requireNamedTools(context, { tenantID, identity }, ownNodes(body, after));
       if (publishes && isDraft && !body.nodes) await require(authorAccess(after.nodes, after.options));
       if (publishes) await checkPublished(tx, after, { body, isUnchecked: isDraft, self: workflow.id });
@@ -69,16 +69,16 @@ export const updateWorkflow = tenantRoute({
 });
 
 /**
- * Publishes options with the graph that is published, not with the draft that was saved after it. Returns the version that the draft
- * is to follow.
+ * Publishes options with the graph that is published now, not with a draft that was saved after it. Returns the version
+ * after which the draft is saved.
  */
 async function publishOptions(
   em: EntityManager,
   { workflow, latest, caller }: Omit<Saving, 'publishes' | 'base'>,
-  given: z.output<typeof WorkflowUpdate>['options'],
+  newOptions: z.output<typeof WorkflowUpdate>['options'],
 ): Promise<WorkflowVersion> {
-  if (given === undefined || !workflow.versionID) return latest;
-  const options = given ?? WorkflowOptions.parse({});
+  if (newOptions === undefined || !workflow.versionID) return latest;
+  const options = newOptions ?? WorkflowOptions.parse({});
   await checkOptions(em, options, workflow.id);
   const base = await em.findOneOrFail(WorkflowVersion, { id: workflow.versionID });
   const live = saveGraph(em, { workflow, latest, base, caller, publishes: true }, { ...graphOf(base), options });
@@ -91,13 +91,13 @@ interface Publishing {
   self: string;
 }
 
-/** Checks what changes, and all of a version that was only saved. */
+/** Checks the changed parts, and the whole graph if it was never checked because it was only saved as a draft. */
 async function checkPublished(em: EntityManager, after: Graph, { body, isUnchecked, self }: Publishing): Promise<void> {
   if ((body.nodes || body.edges || isUnchecked) && !isEmpty(after)) await checkGraph(em, after, self);
   if (body.options || isUnchecked) await checkOptions(em, after.options, self);
 }
 
-/** The nodes of which the caller becomes the author: all of them, if a part of the graph changes. */
+/** The nodes whose author the caller becomes: all nodes, if any part of the graph changes. */
 function ownNodes({ nodes, edges, options }: z.output<typeof WorkflowUpdate>, after: Graph): Graph['nodes'] {
   return (nodes ?? edges ?? options) ? after.nodes : [];
 }

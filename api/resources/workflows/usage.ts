@@ -7,7 +7,7 @@ import { exampleIDs } from '../../http/fields/example-ids.ts';
 import { WorkflowReference } from '../../http/fields/response-parts.ts';
 import { WorkflowID } from '../../runs/run-schemas.ts';
 
-/** Further ones are only counted. */
+/** Workflows that are named; further ones are only counted. */
 const SHOWN = 200;
 
 const exampleUsage = {

@@ -96,7 +96,7 @@ function resume(context: Context, which: Which) {
   return set(context, which, 'null');
 }
 
-/** The leader of the sweep does the rest within a second: see `createKeptRuns`. */
+/** Within a second, the sweep withholds the waiting runs or releases them: see `createWithheldRuns`. */
 async function set({ pool, messaging: { backplane } }: Context, which: Which, value: string) {
   const pausedAt = await write(pool, which, value);
   const { tenantID, workflowID } = which;

@@ -38,7 +38,7 @@ export const testWorkflow = tenantRoute({
     if (workflowID && !(await em.findOne(Workflow, { id: workflowID }, { fields: ['id'] })))
       throw invalid([{ path: ['workflowID'], message: 'there is no such workflow' }]);
     const { found, graph } = given ? givenGraph(given) : await savedGraph({ em, pool }, { tenantID, ...saved });
-    // Who gives outputs decides what the nodes behind them do, as who changes the graph does.
+    // Outputs that the caller gives decide what later nodes do, so the caller needs the permissions of an author.
     const isAuthor = Object.keys(body.mode.pinned).length > 0;
     if (!found || isAuthor) await requireNamedTools(context, { tenantID, identity }, graph.nodes);
     if (found) await require(isAuthor ? authorAccess(graph.nodes) : callerAccess(graph.nodes));
@@ -46,7 +46,7 @@ export const testWorkflow = tenantRoute({
     if (issues.length > 0) throw invalid(issues);
 
     const version = found ?? writeVersion(em, { tenantID, workflowID: null, caller }, graph);
-    // Throws what is wrong with the inputs, before the graph is written.
+    // Throws the faults of the inputs, before the graph is written.
     const { options } = graph;
     const run = newTestRun({ tenantID, workflowID, versionID: version.id, options, caller, args, mode });
     await inEntityTransaction(em, async () => {
@@ -67,7 +67,7 @@ function givenGraph({ nodes, edges, options }: Given) {
 interface Named {
   tenantID: string;
   workflowID: string;
-  /** Undefined: the one saved last. */
+  /** Undefined for the version that was saved last. */
   version: string | number | undefined;
 }
 

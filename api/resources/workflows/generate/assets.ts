@@ -12,7 +12,7 @@ type AssetRequest = Pick<TenantInput<never, never, never>, 'em' | 'visible' | 'h
 
 const MAX_ASSETS = 150;
 
-/** A line for each asset that a graph of the caller may name: the newest ones of each kind. */
+/** One line for each asset that a graph of the caller may name: the newest ones of each kind. */
 export async function describeAssets({ em, pool, visible, holds }: AssetRequest): Promise<string> {
   const newest = { orderBy: { createdAt: 'desc' }, limit: MAX_ASSETS } as const;
   const queries = await em.find(
@@ -36,6 +36,6 @@ export async function describeAssets({ em, pool, visible, holds }: AssetRequest)
   ].join('\n');
 }
 
-/** The ids are those of rows that were read with the filter of the tenant. */
+/** The ids come from rows that were read with the filter of the tenant, so this statement needs none. */
 const INPUTS = `
 select id, left((data_query_options->'inputDefinitions')::text, 300) as inputs from data_query where id = any($1::uuid[])`;

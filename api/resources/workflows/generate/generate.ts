@@ -59,12 +59,15 @@ interface Candidate {
   assumptions: string[];
 }
 
-/** The checks of saving. What the graph names and the tenant does not have is missing; all else is a fault. */
+/**
+ * Makes the same checks as saving. An asset that the graph names and the tenant lacks is `missing`; everything else is a
+ * fault.
+ */
 async function checkCandidate(em: EntityManager, object: JsonObject): Promise<Checked<Candidate>> {
-  const { assumptions: _assumed, missing: _lacking, ...given } = object;
-  const parsed = parseValue(GeneratedGraph, given);
+  const { assumptions: _assumed, missing: _lacking, ...candidate } = object;
+  const parsed = parseValue(GeneratedGraph, candidate);
   if (!parsed.success) return { faults: describeIssues(parsed.issues) };
-  const unknown = findUnknownFields([GeneratedGraph], given).fields;
+  const unknown = findUnknownFields([GeneratedGraph], candidate).fields;
   if (unknown.length > 0)
     return { faults: describeIssues(unknown.map(({ path }) => ({ path, message: 'is unknown' }))) };
   const graph = parsed.data;
@@ -83,7 +86,7 @@ async function checkCandidate(em: EntityManager, object: JsonObject): Promise<Ch
   return { value: { graph, missing, assumptions: assumptionsIn(object) } };
 }
 
-/** Permissions that saving the graph needs and the caller does not have. */
+/** Permissions that the caller lacks and needs to save the graph. */
 async function refusals(
   { workflowNodes, workflowOptions }: Graph,
   require: (access: readonly Demand[]) => Promise<void>,

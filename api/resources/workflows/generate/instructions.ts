@@ -4,7 +4,7 @@ import { formOf } from '../../../http/forms/form.ts';
 
 let written: string | undefined;
 
-/** Instructions that a model needs to write a graph. The same for every tenant. */
+/** Instructions that a model needs to write a graph: the same for every tenant. */
 export function instructions(): string {
   written ??= [
     'You write one workflow as a JSON object {"title": a short title, "workflowDescription": a sentence, "workflowNodes": […], "workflowEdges": […], "workflowOptions": {"inputDefinitions": [{"key": …, "type": "string"|"number"|"boolean"|"object"|"array", "required": true|false}]}, "assumptions": sentences about all that the request left open and you decided, "missing": sentences about what a person has to make first}.',

@@ -68,7 +68,10 @@ export const planWorkflow = tenantRoute({
   },
 });
 
-/** With errors, what was given: the rest of the plan may be of use all the same. */
+/**
+ * The input of the plan. If the arguments have faults, they are used as they are: the rest of the plan may still be of
+ * use.
+ */
 function inputOf({ options }: Graph, args: JsonObject): { input: JsonObject; problems: Problem[] } {
   try {
     return { input: resolveInputs(options.inputDefinitions, args, { field: 'args' }), problems: [] };
@@ -82,7 +85,10 @@ interface Judging {
   rights: Rights;
 }
 
-/** Queries that are disabled, or that the author of the version may not use, nor their datasource. */
+/**
+ * Finds queries that are disabled, or that the author of the version may not execute, or whose datasource the author may
+ * not use.
+ */
 async function queryProblems(
   { em, rights }: Judging,
   { tenantID, creatorID, createdByApiKeyID }: WorkflowVersion,
@@ -116,7 +122,7 @@ async function queryProblems(
   );
 }
 
-/** Null for versions that were saved before their authors were kept. */
+/** The author of a version; null for versions that were saved before authors were stored. */
 function authorOf({
   creatorID,
   createdByApiKeyID,

@@ -13,7 +13,7 @@ import type { PlanProblem } from './schemas.ts';
 
 export type Problem = z.input<typeof PlanProblem>;
 
-/** `isSound`: the graph can be walked, although it may name what does not exist. */
+/** The faults of a graph. The graph is sound if its edges can be followed, although it may name assets that do not exist. */
 export async function graphFaults(
   em: EntityManager,
   graph: Graph,
@@ -24,14 +24,17 @@ export async function graphFaults(
     return { isSound: true, problems: [] };
   } catch (error) {
     const { missing, unable } = await findAssetFaults(em, graph.nodes, workflowID);
-    const ofAssets = [
+    const assetProblems = [
       ...missing.map((issue) => problemOf(issue, 'missing')),
       ...unable.map((issue) => problemOf(issue, 'query')),
     ];
     const all = problemsIn(error, 'graph');
-    const paths = new Set(ofAssets.map(({ path }) => path));
+    const paths = new Set(assetProblems.map(({ path }) => path));
     const others = all.filter(({ path }) => !paths.has(path));
-    return { isSound: others.length === 0, problems: [...ofAssets, ...others].map((each) => withNode(each, graph)) };
+    return {
+      isSound: others.length === 0,
+      problems: [...assetProblems, ...others].map((each) => withNode(each, graph)),
+    };
   }
 }
 
@@ -39,7 +42,7 @@ export async function graphFaults(
 export function problemsIn(error: unknown, kind: Problem['kind']): Problem[] {
   const { issues } = error instanceof AppError && isJsonObject(error.details) ? error.details : {};
   if (!Array.isArray(issues)) throw error;
-  // Only `invalid` writes `issues`.
+  // The cast is safe: only `invalid` writes `issues`.
   return (issues as unknown as Issue[]).map((issue) => problemOf(issue, kind));
 }
 
@@ -53,7 +56,7 @@ function withNode(problem: Problem, { nodes }: Graph): Problem {
   return node ? { ...problem, nodeID: node.id } : problem;
 }
 
-/** Variables that the nodes name and the tenant does not have, and secrets where none may stand. */
+/** Finds variables that the nodes name and the tenant lacks, and secrets in fields that do not accept secrets. */
 export async function variableProblems(em: EntityManager, { nodes }: Graph): Promise<Problem[]> {
   const uses = nodes.flatMap(({ id: nodeID, type, data }) => {
     const definition = findNodeKind(type);
@@ -76,13 +79,16 @@ export async function variableProblems(em: EntityManager, { nodes }: Graph): Pro
   });
 }
 
-/** Sub-workflows that could not be started. Those that do not exist are faults of the graph. */
+/**
+ * Finds workflows that nodes name and that cannot be started. Workflows that do not exist are among the faults of the
+ * graph.
+ */
 export async function workflowProblems(em: EntityManager, { nodes }: Graph): Promise<Problem[]> {
   const uses = nodes.flatMap(({ id: nodeID, type, data }) => {
     const definition = findNodeKind(type);
     const assets = definition ? namedAssets(definition, data) : [];
-    return assets.flatMap(({ type: of, id, path }) =>
-      of === 'workflow' ? [{ nodeID, id, path: path.join('.') }] : [],
+    return assets.flatMap(({ type: assetType, id, path }) =>
+      assetType === 'workflow' ? [{ nodeID, id, path: path.join('.') }] : [],
     );
   });
   if (uses.length === 0) return [];

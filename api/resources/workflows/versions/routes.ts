@@ -68,7 +68,7 @@ export const versionRoutes = [
     async handle({ params, query, em }, { pool }) {
       const workflow = await getWorkflow(em, params.workflowID);
       const after = await getVersion({ em, pool }, workflow.id, params.versionID);
-      const before = await findOther({ em, pool }, after, query.against);
+      const before = await findVersionToCompare({ em, pool }, after, query.against);
       const empty = { nodes: [], edges: [], options: {} };
       return {
         diff: {
@@ -129,8 +129,8 @@ async function getVersion(
   return version;
 }
 
-/** The named version, or the one before; null before the first. */
-async function findOther(
+/** The version to compare with: the named one, or else the one before; null if the version is the first. */
+async function findVersionToCompare(
   { em, pool }: { em: EntityManager; pool: Pool },
   { workflowID, number }: WorkflowVersion,
   against: z.output<typeof DiffQuery>['against'],

@@ -39,7 +39,7 @@ export const Versions = z
   .object({ versions: z.array(VersionSummary), ...pageFields })
   .meta({ id: 'WorkflowVersionPage' });
 
-/** Stored JSON is not validated again: it was when it came. */
+/** Stored JSON is not validated again: it was validated before it was stored. */
 const Stored = z.looseObject({});
 
 export const Version = VersionSummary.extend({
