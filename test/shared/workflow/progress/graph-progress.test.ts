@@ -5,6 +5,7 @@ import type { JsonObject } from '#shared/core/json.ts';
 import { compileGraph, type Graph, type WorkflowNode } from '#shared/workflow/graph/graph.ts';
 import { usualExitOf } from '#shared/workflow/nodes/properties.ts';
 import { type Activation, Progress } from '#shared/workflow/progress/progress.ts';
+import { runsOf } from '#test/support/sample.ts';
 
 /** A graph written as `from:exit>to` (`from>to` for the plain exit). Ids beginning with `c` are conditions, `f` fan-outs, `e` ends, `any` joins. */
 function draw(...arrows: string[]): Graph {
@@ -355,7 +356,7 @@ test('for any graph, exits and order, the same nodes run, each once, each after 
       expect(new Set(settled).size).toBe(settled.length);
       expect(new Set(settled)).toEqual(expected(picture, choices));
     }),
-    { numRuns: 2_000, seed: 1 },
+    runsOf('orders of graphs', { all: 2_000, sampled: 400 }),
   );
 });
 

@@ -5,6 +5,7 @@ import type { Json } from '#shared/core/json.ts';
 import { compileGraph, WorkflowEdge, WorkflowNode } from '#shared/workflow/graph/graph.ts';
 import { type ExecutedDrawing, Execution, type Mishap } from '#test/support/executed-runs.ts';
 import { code, graph } from '#test/support/graphs.ts';
+import { runsOf } from '#test/support/sample.ts';
 import type { Chunk } from '#workers/engine/state/chunk.ts';
 
 /** A part of a workflow: a node, two nodes side by side, or a loop. A node fails in one of `failsIn` frames; 0: never. */
@@ -83,6 +84,7 @@ const restores = fc.array(fc.constantFrom<Mishap>('none', 'replaced', 'replaced 
 });
 
 test('in any order, and whenever it is restored, a run with loops executes the same activations with the same outcomes', async () => {
+  const drawn = runsOf('orders of runs with loops', { all: 300, sampled: 80 });
   let completed = 0;
   await fc.assert(
     fc.asyncProperty(items, picks, restores, async (list, order, lost) => {
@@ -96,12 +98,13 @@ test('in any order, and whenever it is restored, a run with loops executes the s
       if (inOrder.status === 'COMPLETED') expect(other.outcomes).toEqual(inOrder.outcomes);
       if (inOrder.status === 'COMPLETED') completed += 1;
     }),
-    { numRuns: 300, seed: 1 },
+    drawn,
   );
-  expect(completed).toBeGreaterThan(100);
+  expect(completed).toBeGreaterThan(drawn.numRuns / 4);
 });
 
 test('a map in chunks of any size, each in any order and restored at will, gives what a loop over its items gives', async () => {
+  const cases = runsOf('chunks of maps', { all: 150, sampled: 40 });
   let failed = 0;
   await fc.assert(
     fc.asyncProperty(items, fc.nat(6), fc.integer({ min: 1, max: 4 }), picks, restores, async (...drawn) => {
@@ -126,9 +129,9 @@ test('a map in chunks of any size, each in any order and restored at will, gives
       expect(outputs.flatMap((output) => output.results)).toEqual(results.n1);
       failed += outputs.reduce((sum, output) => sum + output.failed, 0);
     }),
-    { numRuns: 150, seed: 2 },
+    cases,
   );
-  expect(failed).toBeGreaterThan(20);
+  expect(failed).toBeGreaterThan(0);
 });
 
 function aChunk(own: Json[], first: number, { tolerated = null as number | null } = {}): Chunk {
