@@ -1,13 +1,10 @@
 import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { redisURL } from '#test/support/backplane.ts';
 import { type Deployment, startDeployment } from '#test/support/deployment.ts';
 import { graph, noop, noops } from '#test/support/graphs.ts';
 import { startHTTP } from '#test/support/http-server.ts';
 import { eventually } from '#test/support/settle.ts';
-import { startStatementProxy } from '#test/support/statement-proxy.ts';
-import { startTCPProxy } from '#test/support/tcp-proxy.ts';
 import { createVersions } from '#workers/engine/claim/versions.ts';
 import { LARGE_LENGTH } from '#workers/engine/state/large-outputs.ts';
 
@@ -299,61 +296,3 @@ test('a lease is renewed while every other connection of its worker is busy', as
     expect(ended).toBe(4);
   });
 });
-
-test.each([
-  { heals: true, after: 'once Postgres is back' },
-  { heals: false, after: 'when its lease is over' },
-])('a worker that stops while Postgres is away ends without an error, and its runs go on $after', async ({ heals }) => {
-  await using proxy = await startStatementProxy(deployment.config.db.url);
-  await using server = await startHTTP((_request, response) => void waiting.push(response));
-  const waiting: ServerResponse[] = [];
-  const worker = await deployment.startWorker({ DATABASE_URL: proxy.databaseURL });
-  const asks = { type: 'http', url: server.origin };
-  const versionID = await deployment.saveVersion(graph({ start: { type: 'start' }, asks }, ['start>asks']));
-  const [id = ''] = await deployment.runs.acceptMany([deployment.newRun(versionID)]);
-  await deployment.runs.dispatchQueued();
-  await eventually(() => expect(waiting).toHaveLength(1));
-
-  proxy.cut();
-  const stopped = worker[Symbol.asyncDispose]();
-  await sleep(1_000);
-  expect((await deployment.read(id)).held_by).not.toBeNull();
-  if (heals) proxy.heal();
-  await stopped;
-
-  const { held_by } = await deployment.read(id);
-  if (heals) expect(held_by).toBeNull();
-  proxy.heal();
-  await deployment.startWorker();
-  await eventually(() => expect(waiting).toHaveLength(2));
-  waiting[1]?.end('{}');
-  await eventually(async () => expect(await deployment.read(id)).toMatchObject({ status: 'COMPLETED' }));
-});
-
-test.for([
-  { heals: true, when: 'comes back' },
-  { heals: false, when: 'stays away' },
-])(
-  'a worker that stops while Redis is away hands its runs back and ends, if Redis $when',
-  async ({ heals }, { skip }) => {
-    if (!redisURL) skip('only the Redis backplane has a Redis');
-    await using proxy = await startTCPProxy(redisURL ?? '');
-    await using server = await startHTTP((_request, response) => void waiting.push(response));
-    const waiting: ServerResponse[] = [];
-    const worker = await deployment.startWorker({ REDIS_URL: proxy.url });
-    const asks = { type: 'http', url: server.origin };
-    const versionID = await deployment.saveVersion(graph({ start: { type: 'start' }, asks }, ['start>asks']));
-    const [id = ''] = await deployment.runs.acceptMany([deployment.newRun(versionID)]);
-    await deployment.runs.dispatchQueued();
-    await eventually(() => expect(waiting).toHaveLength(1));
-
-    proxy.cut();
-    await sleep(1_000);
-    const stopped = worker[Symbol.asyncDispose]();
-    await sleep(1_000);
-    if (heals) proxy.heal();
-    await stopped;
-
-    expect((await deployment.read(id)).held_by).toBeNull();
-  },
-);
