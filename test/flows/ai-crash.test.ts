@@ -27,8 +27,7 @@ test('a chat goes on after its API process was killed with a tool, and after its
     await eventually(async () => expect((await fetch(`${baseURL}/ready`)).ok).toBe(true));
     return api;
   };
-  const startWorker = () => spawnNode(['workers/main.ts', 'ai.calls'], env);
-  await using firstWorker = startWorker();
+  await using firstWorker = spawnNode(['workers/main.ts', 'ai.calls'], env);
   await using firstAPI = await startAPI();
   const { token } = (await createClient(baseURL, async () => ({})).post('/dev/token', { email: 'a@example.test' }))
     .body;
@@ -105,7 +104,7 @@ test('a chat goes on after its API process was killed with a tool, and after its
     expect((await pool.query(STREAMS)).rowCount).toBe(1);
   });
   await firstWorker.kill('SIGKILL');
-  await using _worker = startWorker();
+  await deployment.startWorker({}, ['ai.calls']);
   // Its lease would last for seconds.
   await pool.query(`update ai_answer set alive_until = now() - interval '1 second' where status = 'streaming'`);
   const chunks = await reading;
@@ -139,8 +138,7 @@ test('the tool of an ai node is called once, although the worker of the node was
   await using provider = await startAIProvider();
   const settings = { ...provider.settings, WORKER_SESSION_SECONDS: '2' };
   await using cluster = await startCluster({ workers: false, settings });
-  const startWorker = () => spawnNode(['workers/main.ts', 'workflow.runs'], cluster.env);
-  await using first = startWorker();
+  await using first = spawnNode(['workers/main.ts', 'workflow.runs'], cluster.env);
   const tenant = await aTenant(cluster);
   const admin = cluster.as(tenant.creator).in(tenant);
   const node = { type: 'ai', prompt: 'Go', tools: ['create_variable'] };
@@ -162,7 +160,7 @@ test('the tool of an ai node is called once, although the worker of the node was
   await first.kill('SIGKILL');
   await blocker.query('rollback');
   blocker.release();
-  await using _second = startWorker();
+  await cluster.startWorker();
   await eventually(async () => {
     const { body } = await admin.get(`T/workflows/instances/${instanceID}`);
     expect(body).toMatchObject({ status: 'COMPLETED', output: { answer: 'Added.' } });

@@ -33,11 +33,7 @@ test('a run whose worker is killed keeps its concurrency key until it ends, and 
   const { instanceID: owner } = await accept('first');
   await eventually(() => expect(open.map(({ order }) => order)).toEqual(['first']));
   await accept('next 0');
-  await using _second = spawnNode(['workers/main.ts', 'workflow.runs'], deployment.env);
-  await eventually(async () => {
-    const { rows } = await deployment.pool.query('select from worker_session where ended_at is null');
-    expect(rows).toHaveLength(2);
-  });
+  await deployment.startWorker();
 
   await first.kill('SIGKILL');
   const { held_by: dead } = await deployment.read(owner);

@@ -79,7 +79,7 @@ test('a burst loses, doubles and reorders nothing while its worker is killed, an
   expect(new Set(await Promise.all(sent))).toEqual(new Set([200]));
   expect(await done()).toBeLessThan(sent.length);
   await redis?.restart();
-  resources.use(spawnNode(['workers/main.ts', 'listener.events'], cluster.env));
+  await cluster.startWorker({}, ['listener.events']);
   await eventually(async () => {
     // Every worker does this, though not as often.
     await dispatchLost({ pool, producer }, 1).catch(() => undefined);
