@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startPostgres } from '#ops/embedded/postgres.ts';
 import { aTenantDatabases, databasesOf, type TestDatabases } from '../../support/tenant-databases.ts';
 
-const TENANTS = 30;
+const TENANTS = 15;
 const ROUNDS = 6;
 
 let resources: AsyncDisposableStack;
@@ -16,14 +16,14 @@ beforeAll(async () => {
   const dir = resources.adopt(await mkdtemp(join(tmpdir(), `gantry-test-${process.pid}-`)), (path) =>
     rm(path, { recursive: true, force: true }),
   );
-  const settings = { max_connections: '20', reserved_connections: '5', fsync: 'off', shared_buffers: '16MB' };
+  const settings = { max_connections: '14', reserved_connections: '5', fsync: 'off', shared_buffers: '16MB' };
   const files = { dir: join(dir, 'tenants'), log: join(dir, 'log') };
   const server = resources.use(await startPostgres({ ...files, database: 'postgres', settings, forTenants: true }));
   database = resources.use(await aTenantDatabases({ TENANT_DATABASES_URL: `small=${server.url}` }));
 });
 afterAll(() => resources.disposeAsync());
 
-test('30 tenants of two workers share the 12 connections of their server, and none fails or starves', async () => {
+test('15 tenants of two workers share the 6 connections of their server, and none fails or starves', async () => {
   await using other = databasesOf(database.deployment);
   const workers = [database.databases, other];
   const { rows } = await database.deployment.pool.query<{ id: string }>(
