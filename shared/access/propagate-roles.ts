@@ -43,7 +43,7 @@ export async function propagateRole(pool: Pool, roleID: string, onFailure: OnFai
   ]);
 }
 
-/** Called for each tenant that a role could not be written to; the others get it all the same. */
+/** Called for each tenant to which a role could not be written. The role is written to the other tenants nevertheless. */
 type OnFailure = (error: unknown, ids: { roleID: string; tenantID?: string }) => void;
 
 function rethrow(error: unknown): never {

@@ -34,7 +34,7 @@ const GB = 1024 ** 3;
 const FORGOTTEN = 'wait until some are forgotten, or send them with a shorter `rememberMinutes`';
 const EXPIRES = 'wait ten minutes, after which they expire';
 
-/** Everything that has a quota. A new asset gets one by a line here. The names are those of the contract. */
+/** Everything that has a quota. A new kind of asset gets a quota by a line here. The names are part of the contract. */
 const definitions = {
   tenants: {
     owner: 'user',
@@ -216,7 +216,7 @@ interface Use {
 
 /**
  * Requires headroom for the rows that the caller's transaction is about to write, or throws QUOTA_EXCEEDED. Holds a lock until the end of the
- * transaction, so that two at once cannot both take the last of the quota: the second counts the rows of the first.
+ * transaction, so that two transactions cannot both use the last of the headroom: the second counts the rows of the first.
  */
 export async function requireQuota(query: Query, { quota, ownerID, amount = 1 }: Use): Promise<void> {
   const state = await lockQuota(query, quota, ownerID);

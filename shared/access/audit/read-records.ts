@@ -19,7 +19,7 @@ export interface AuditEntry {
   durationMs: number | null;
   details: JsonObject;
   outcome: JsonObject | null;
-  /** At most `MAX_CHANGES`, those of the asset of the filter first. */
+  /** At most `MAX_CHANGES` changes of the entry. If the filter names an asset, the changes of that asset come first. */
   changes: AuditChange[] | null;
   changeCount: number;
   createdAt: Date;

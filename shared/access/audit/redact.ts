@@ -23,7 +23,7 @@ export interface Hiding {
   names?: ReadonlySet<string> | undefined;
   /** Hides what a schema declares to be secret, in the shortened copy of the value. */
   mask?: (copy: JsonObject) => JsonObject;
-  /** Characters of JSON that are stored, in place of 2000. */
+  /** Most characters of JSON that are stored; default: 2000. */
   maxLength?: number;
 }
 

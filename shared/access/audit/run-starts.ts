@@ -1,7 +1,7 @@
 import type { Caller } from '../../core/caller.ts';
 import { type AuditRecord, wholeEntry } from './records.ts';
 
-/** Origins of runs that no request has asked for; the entry of a request stands for the runs that it starts. */
+/** Origins of runs that no request has started. Other runs have no entry of their own: that of their request covers them. */
 const withoutRequest: ReadonlySet<Caller['origin']> = new Set(['cron', 'listener', 'workflow']);
 
 interface StartedRun {

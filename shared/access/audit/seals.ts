@@ -1,6 +1,6 @@
 import type { Pool, PoolClient } from '../../db/pool.ts';
 
-/** The hash of a row, as it stands in the table. Text of jsonb is the same for equal values. */
+/** SQL for the hash of a row as it is stored. Equal values of jsonb have the same text. */
 const ROW_HASH = `sha256(convert_to(jsonb_build_array(r.seq, r.id, r.kind, r.entry_id, r.type, r.action, r.user_id, r.api_key_id, r.path, r.asset_type, r.asset_id,
   r.status, r.duration_ms, r.details, extract(epoch from r.created_at))::text, 'UTF8'))`;
 const CONTENT_HASH = `sha256(coalesce(string_agg(${ROW_HASH}, ''::bytea order by r.seq), ''::bytea))`;
@@ -21,7 +21,7 @@ const MAX_ROWS = 5_000;
 
 /** Seals the oldest rows of all tenants that are not sealed yet, up to the `seq` `upTo` at most. */
 export async function sealNext(client: PoolClient, upTo: string): Promise<Sealed> {
-  // The lock keeps a second process from sealing the same rows. A statement of its own, so that the next one sees the seals of that process.
+  // The lock keeps two processes from sealing the same rows. It is a separate statement, so that the next one sees seals written before it.
   const { rows } = await client.query<{ from: string; to: string; isDone: boolean }>({
     text: NEXT_RANGE,
     values: [upTo, MAX_ROWS],

@@ -7,7 +7,7 @@ export type RuleSpec =
   | { subject: string; object: string; action: string; effect?: 'allow' | 'deny' }
   | { subject: string; role: string };
 
-/** Matches the rules that have all given values: all rules of a subject or object, one role of a subject, or one rule. */
+/** Matches the rules that have all values which are present: all rules of a subject or object, one role of a subject, or one rule. */
 export interface RuleMatch {
   subject?: string;
   object?: string;
@@ -46,10 +46,9 @@ export async function writeRules(query: Query, tenantID: string, { remove = [], 
 }
 
 /**
- * Locks a tenant's rules until the transaction ends. A statement of its own, so that the next one sees what the change before
- * has added, and the row of the tenant as that change left it: a statement that locks the row and updates it follows its
- * versions twice, and five of them at once ended in a deadlock once in 13,000 changes. To avoid deadlocks, take this lock
- * before any other.
+ * Locks a tenant's rules until the transaction ends. This is a separate statement, so that the next one sees what the previous change has
+ * added, and the row of the tenant as that change left it. A single statement that locked and updated the row would follow the versions of
+ * the row twice: with five at once that ended in a deadlock once in 13,000 changes. To avoid deadlocks, take this lock before any other.
  */
 export async function lockRules(query: Query, tenantID: string): Promise<void> {
   await query('select id from tenant where id = $1 for no key update', [tenantID]);
@@ -102,7 +101,7 @@ with changed as (
 
 const matchable = ['subject', 'object', 'action', 'effect', 'role'] as const satisfies (keyof RuleMatch)[];
 
-/** Conditions on the given columns, so that an index finds the rows; `$1` is the tenant. */
+/** Builds a condition on the columns that each match names, so that an index finds the rows; `$1` is the tenant. */
 function matching(matches: readonly RuleMatch[]): { where: string; params: string[] } {
   const params: string[] = [];
   const where = matches.map((match) => {

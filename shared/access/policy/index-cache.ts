@@ -24,7 +24,7 @@ export function createIndexCache(pool: Pool, logger: Logger, limits: IndexLimits
   const indexes = new LRUCache<string, RuleIndex>({
     max: limits.tenants,
     maxSize: limits.rules,
-    // A tenant with more rules than the whole cache holds is cached alone. A tenant without rules has a size, too.
+    // A tenant with more rules than the whole cache may have is cached alone. A tenant without rules has size 1, since 0 is not allowed.
     sizeCalculation: ({ size }) => Math.min(Math.max(size, 1), limits.rules),
   });
   const underWay = new Map<string, Promise<RuleIndex>>();

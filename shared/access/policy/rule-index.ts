@@ -7,7 +7,7 @@ export type Line = readonly [subject: string, tenantID: string, object: string, 
 
 type Effect = Grant['effect'];
 
-/** The objects of a type that some rules cover for one action: all, those with a prefix of the id, and single ids. */
+/** The objects of a type that some rules cover for one action: all of them, those whose ids have a prefix, and those with listed ids. */
 export interface ObjectScope {
   everything: boolean;
   prefixes: string[];
