@@ -1,7 +1,7 @@
 import type { Query } from '../../db/query.ts';
 import type { StoredPart } from './tool-calls.ts';
 
-/** Adds chunks behind those of an answer, whose row the transaction has locked. */
+/** Appends chunks to those of an answer, whose row the transaction has locked. */
 export async function appendChunks(query: Query, answerID: string, chunks: readonly object[]): Promise<void> {
   if (chunks.length > 0) await query(APPEND, [answerID, JSON.stringify(chunks)]);
 }

@@ -19,7 +19,7 @@ export function objectIn(text: string): JsonObject | undefined {
 /** Most characters of the description of faults that a model gets. */
 export const MAX_FAULTS = 2_000;
 
-/** Goes on with a conversation whose last answer was not the object that was asked for. */
+/** Messages that continue a conversation after an answer that was not the requested object. */
 export function correction(answer: string, complaint: string): AIMessage[] {
   return [
     { role: 'assistant', content: answer || '{}' },

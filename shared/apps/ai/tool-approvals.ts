@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** Which calls of tools over MCP wait for a person: none, those that may destroy something, or all that change something or send it away. */
+/** Tool calls over MCP that wait until a person approves them: none, those that may destroy something, or all that change or send something. */
 export const ToolApprovalPolicy = z.enum(['none', 'destructive', 'changes']);
 export type ToolApprovalPolicy = z.infer<typeof ToolApprovalPolicy>;
 

@@ -8,7 +8,7 @@ export interface OfferedTool {
   inputSchema: JsonObject;
 }
 
-/** `ready`: an API process takes it. `asked`: it waits for the user. */
+/** Status of a call. `ready`: an API process is to execute it. `asked`: it waits for a decision or an answer of the user. */
 export type ToolCallStatus = 'ready' | 'asked' | 'done' | 'failed' | 'denied';
 
 /** The row of a call that a model has asked for. */
