@@ -1,9 +1,9 @@
 import { createFairQueue, type FlowKey } from './fair-queue.ts';
 
 /**
- * A fair scheduler of the event loop: in each round of the loop it starts some work, by round robin over the creators. Without it, all
- * that one caller has sent at once would be worked on in each round, and a request of another caller would wait for all of it at each of
- * its steps, though it takes a millisecond itself.
+ * A fair scheduler of the event loop: in each round of the loop it starts some work, by round robin over the creators. Without it, the loop
+ * would process everything that one caller has sent at once, and a request of another caller, though it takes a millisecond itself, would
+ * wait for all of that at each of its asynchronous steps.
  */
 export interface EventLoopScheduler {
   /**

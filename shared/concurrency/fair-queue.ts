@@ -15,7 +15,7 @@ export interface FlowKey {
  * served in the order in which it came. So a creator gains nothing by making more tenants.
  */
 export interface FairQueue<T> {
-  /** `isFirst` puts it before the other work of its tenant. */
+  /** `isFirst` puts the item before other items of its tenant. */
   enqueue(flow: FlowKey, item: T, options?: { isFirst?: boolean }): void;
   remove(flow: FlowKey, item: T): void;
   /**

@@ -9,7 +9,7 @@ export interface RetryOptions {
   logger: Logger;
   /** Called after each failed attempt. */
   onUnavailable?: () => void;
-  /** Errors after which it tries again. Default: those of connections. */
+  /** Whether to try again after an error. Default: after errors of connections. */
   isUnavailable?: (error: unknown) => boolean;
   /** Ends the attempts: its reason is thrown. */
   signal?: AbortSignal;

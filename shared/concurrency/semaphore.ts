@@ -80,7 +80,7 @@ export function createSemaphore({
     if (countsTenants) byTenant.add(tenantID, change);
   }
 
-  /** Gives a free permit to the next in the queue, before work that comes later can see it. */
+  /** Gives free permits to queued work at once, before work that comes later can acquire them. */
   function serve(): void {
     for (let next = nextWaiter(); next; next = nextWaiter()) {
       count(next.flow, 1);

@@ -104,7 +104,7 @@ export function currentReservation(): Reservation | undefined {
   return current.getStore()?.reservation;
 }
 
-/** Aborted when the client of the calling work has disconnected; undefined if the work goes on all the same. */
+/** A signal that is aborted when the client of the calling work has disconnected; undefined for work that does not depend on a client. */
 export function requestSignal(): AbortSignal | undefined {
   return current.getStore()?.requestSignal?.();
 }
