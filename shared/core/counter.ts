@@ -16,7 +16,7 @@ export class Counter<Label extends string> {
   }
 }
 
-/** The label `tenant`: the id of a tenant that the settings name, `other` for all the rest. Absent if they name none. */
+/** The label `tenant`: the id of a tenant that the settings name, `other` for all other tenants. Absent if the settings name none. */
 export interface TenantLabel {
   readonly names: readonly string[];
   of(tenantID: string | undefined): Readonly<Record<string, string>>;

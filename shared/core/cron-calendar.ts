@@ -59,7 +59,7 @@ function createCalendar(expression: string, timezone: string): Calendar {
       const { epochMilliseconds: ms } = zoned;
       if (ms <= after) continue;
       best = Math.min(best ?? ms, ms);
-      // A time in the gap was moved behind times that the clock shows later.
+      // A time in the gap was moved to a later moment: a time after the gap, which was not moved, may come before it.
       if (ms + offsetOf(zoned) === time) return best;
     }
   }
@@ -102,7 +102,7 @@ function changeBefore(from: Temporal.ZonedDateTime, ms: number): Temporal.ZonedD
   return change && change.epochMilliseconds <= ms ? change : undefined;
 }
 
-/** By how much the clock was set forward at its last change, if times that it left out may still be moved to after `now`; otherwise 0. */
+/** The time by which the clock was set forward at its last change, if times that it left out may still be moved to after `now`; otherwise 0. */
 function gapBehind(now: Temporal.ZonedDateTime): number {
   // A change at this very moment counts as well.
   const change = now.add({ nanoseconds: 1 }).getTimeZoneTransition('previous');

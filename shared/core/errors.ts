@@ -43,7 +43,7 @@ export interface ErrorOptions {
   retry?: boolean;
   /** Seconds, sent as `Retry-After`. */
   retryAfter?: number;
-  /** For the client, beside the message. */
+  /** Further data for the client, in addition to the message. */
   details?: unknown;
   /** For metrics: which limit or check refused this, of a fixed set of words. */
   reason?: string | undefined;
@@ -86,7 +86,7 @@ export function toAppError(error: unknown): AppError {
   return new AppError('INTERNAL_ERROR', 'Internal error', { cause: error });
 }
 
-/** An error as a worker sends it to the process that asked. */
+/** An error as a worker sends it to the process that waits for its reply. */
 export const WireError = z.object({
   code: z.enum(Object.keys(table) as [ErrorCode, ...ErrorCode[]]),
   message: z.string(),

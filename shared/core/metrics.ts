@@ -47,7 +47,7 @@ export function createMetrics(logger: Logger): Metrics {
           ...options,
           async collect() {
             gauge.reset();
-            for (const { labels: of = {}, value } of await readable(name, read)) gauge.set({ ...of }, value);
+            for (const { labels: own = {}, value } of await readable(name, read)) gauge.set({ ...own }, value);
           },
         });
       } else {
@@ -55,7 +55,7 @@ export function createMetrics(logger: Logger): Metrics {
           ...options,
           async collect() {
             counter.reset();
-            for (const { labels: of = {}, value } of await readable(name, read)) counter.inc({ ...of }, value);
+            for (const { labels: own = {}, value } of await readable(name, read)) counter.inc({ ...own }, value);
           },
         });
       }

@@ -33,7 +33,7 @@ function ownerOf(issue: z.core.$ZodRawIssue): Schema | undefined {
   return [schema, inst].find(isSchema);
 }
 
-/** Whether a whole number is one that a double does not hold exactly. */
+/** Whether the issue says that a whole number is beyond the range in which doubles are exact. */
 function isUnsafe({ maximum, minimum }: { maximum?: unknown; minimum?: unknown }): boolean {
   return maximum === Number.MAX_SAFE_INTEGER || minimum === Number.MIN_SAFE_INTEGER;
 }

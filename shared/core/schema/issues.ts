@@ -16,7 +16,7 @@ interface InvalidOptions {
   cause?: unknown;
   /** Begins the message, which then has the first issue only. */
   summary?: string;
-  /** Beside `issues`. */
+  /** Further details, in addition to `issues`. */
   details?: JsonObject;
   /** Number of all issues. */
   count?: number;
@@ -73,7 +73,7 @@ export function within(prefix: Path, issues: readonly Issue[]): Issue[] {
 export function mapPaths(error: unknown, map: (path: Path) => Path): unknown {
   if (!(error instanceof AppError) || !isJsonObject(error.details) || !Array.isArray(error.details.issues))
     return error;
-  // Only `invalid` and the validation of requests write `issues`, also those that came back from a worker.
+  // Safe: only `invalid` and the validation of requests write `issues`, also in errors that a worker has sent back.
   const issues = error.details.issues as unknown as Issue[];
   const mapped = issues.map((issue) => ({ ...issue, path: [...map(issue.path)] }));
   const { code, cause, status, retry, retryAfter, details } = error;

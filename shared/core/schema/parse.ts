@@ -29,7 +29,7 @@ const MAX_ISSUES = 1_000;
 
 const CONTEXT: z.core.ParseContextInternal<z.core.$ZodIssue> = {
   async: false,
-  // The received value is added below: inside of a union this map sees only the end of the path, and a coerced value as NaN.
+  // `explain` adds the received value: inside of a union this map gets only the end of the path, and a coerced value as NaN.
   error: (issue) => `${MARK}${expectationOf(issue)}`,
 };
 

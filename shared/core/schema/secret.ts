@@ -4,7 +4,7 @@ import { isSealed, type KeyRing } from '../key-ring.ts';
 import { invalid } from './issues.ts';
 import { below, createContains, type Schema, unfold } from './walk.ts';
 
-/** Stands in answers for a stored secret. */
+/** The text that responses contain instead of a stored secret. */
 export const MASK = '••••••••';
 
 /**
@@ -191,7 +191,7 @@ interface Keeping {
 
 function keep(schemas: readonly Schema[], { next, stored, path }: Keeping, unmatched: Unmatched): Json {
   const wanted = inSecrets(schemas);
-  // Few lists of secrets are long, and most hold no mask: their elements would each be walked with their schemas.
+  // A value without a mask stays as it is. Otherwise each element of a long list would be walked with its schemas for nothing.
   if (wanted.length === 0 || !hasMask(next)) return next;
   const all = wanted.flatMap((schema) => unfold(schema, next));
   if (all.some(isSecret)) {
