@@ -1,6 +1,6 @@
 /**
- * Names the write of a query: its statement, or null if that begins with a word that reads. A function or a CTE in it may still write; the
- * query is therefore executed read-only, and the server refuses that.
+ * Names the write of a query: its statement, or null if that begins with a word that reads. A function or a CTE in it may still write:
+ * a dry run therefore executes it read-only, and the server refuses that.
  */
 export function sqlWrite({ query }: { query: string }): string | null {
   const word = firstWordOf(query);

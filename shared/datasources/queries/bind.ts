@@ -173,7 +173,7 @@ const entities: Readonly<Record<string, string>> = {
   "'": '&apos;',
 };
 
-/** A value is text or a part of an attribute: it can neither begin nor end an element. */
+/** Fills XML. A value is text or a part of an attribute: it can neither begin nor end an element. */
 function fillXML(field: string, text: string, scope: JsonObject): string {
   const filled = new Filled();
   let isUnsafe = false;
@@ -205,7 +205,7 @@ function isUnsafePosition(xml: string): boolean {
   return isOpen('<!--', '-->') || isOpen('<![CDATA[', ']]>') || (tag >= 0 && /^<[?!/]?[^\s>"']*$/.test(xml.slice(tag)));
 }
 
-/** A value is one segment or a part of one: it can neither end the segment nor make it `.` or `..`. */
+/** Fills the path of a URL. A value is one segment or a part of one: it can neither end the segment nor make it `.` or `..`. */
 function fillPath(field: string, text: string, scope: JsonObject): string {
   const parts = findTemplate(text)?.parts ?? [text];
   const filled = fillParts(parts, (expression) => evaluate(expression, scope, ROOT), asSegment);
@@ -220,7 +220,7 @@ function asSegment(value: Json | undefined): string {
   return encodeURIComponent(asText(value));
 }
 
-/** A value beside other text is one level or a part of one; alone it is a whole topic. It is never a wildcard. */
+/** Fills an MQTT topic. A value next to other text is one level or a part of one; a value alone is the whole topic. It is never a wildcard. */
 function fillTopic(field: string, text: string, scope: JsonObject): string {
   const parts = (findTemplate(text)?.parts ?? [text]).filter((part) => part !== '');
   const reserved = parts.length > 1 ? /[/+#]/ : /[+#]/;

@@ -92,7 +92,7 @@ function* cut(sql: string, dialect: Dialect, template: Template | undefined): Ge
   return cutting;
 }
 
-/** Stands for a template while the SQL is read: a character that is not part of a word and does not occur in the SQL. */
+/** Finds a character to stand for templates while the SQL is read: it is not part of a word and does not occur in the SQL. */
 function unusedCharacter(sql: string): string {
   for (let code = 1; code < 32; code += 1) {
     const character = String.fromCharCode(code);

@@ -31,7 +31,7 @@ interface Fault {
 export const DatabaseFilterObject = z
   .custom<JsonObject>(isJsonObject, {
     error: 'must be a filter such as {"id": {"=": 1}}; SQL text is not accepted',
-    // The other check needs an object.
+    // Stops after this issue, because the next check needs an object.
     abort: true,
   })
   .superRefine((value, check) => {
@@ -50,9 +50,9 @@ export function isEmptyFilter(value: JsonObject | null): boolean {
 }
 
 /**
- * Whether the filter excludes rows. A comparison always does. Of AND one part that does is enough, of OR all parts must; under
- * NOT the two change places. The NOT of an empty filter counts as excluding no row, although no row matches it: clients hardly
- * mean that, and the NOT of it matches all rows again.
+ * Whether the filter excludes rows. A comparison always does. AND does if one of its parts does, OR if all of its parts do; under NOT it is
+ * the other way round. The NOT of an empty filter counts as excluding no row, although no row matches it: clients hardly mean that, and a
+ * second NOT around it matches all rows again.
  */
 function narrows(filter: DatabaseFilter, { isNegated }: { isNegated: boolean }): boolean {
   if ('not' in filter) return narrows(filter.not, { isNegated: !isNegated });

@@ -45,8 +45,8 @@ export interface DatasourceDefinition<
    */
   readonly templates: Readonly<Record<string, TemplateUse>>;
   /**
-   * Names what a query changes, such as `POST /orders`; null if it only reads. A dry run refuses it. What looks like a statement that
-   * reads is executed read-only, so that the server refuses a write in it.
+   * Names what a query changes, such as `POST /orders`; null if it only reads. A dry run refuses queries that change something. SQL for which
+   * this is null is executed read-only in a dry run, so that the server refuses a write that was not recognized.
    */
   writes(query: z.output<Query>): string | null;
   /** Queries of this type need no datasource; writing one requires this permission instead of `datasource.read`. */

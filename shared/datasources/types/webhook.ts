@@ -9,7 +9,7 @@ const header = z
   .max(200)
   .regex(/^[\w!#$%&'*+.^`|~-]*$/, 'must be the name of a header');
 
-/** How a delivery proves where it comes from. The last seven are those of providers. */
+/** How a delivery proves where it comes from. The last seven are methods of single providers, and of the standard that several follow. */
 const AuthType = z.enum([
   'none',
   'basic',
