@@ -15,7 +15,7 @@ export interface IdempotencyClaim {
   onReplay(): void;
   /** Called with the bytes of the answer that was stored with the key. */
   onStored(bytes: number): void;
-  /** Called while an earlier request with the key is at work: resolves when it is time to ask again, rejects when it took too long. */
+  /** Called while an earlier request with the key is at work: resolves when it is time to try again, rejects when it took too long. */
   pause(): Promise<void>;
 }
 
@@ -41,7 +41,7 @@ export type Claimed = 'claimed' | 'underWay' | StoredResponse;
 
 /**
  * Stores the key with its answer, or returns the answer that was stored with it earlier; the same key with another request is a
- * CONFLICT. Never waits for a transaction that holds the key, because a waiting statement keeps its connection.
+ * CONFLICT. Never waits for a transaction that has claimed the key, because a waiting statement would occupy its connection.
  */
 export async function claimKey(
   query: Query,

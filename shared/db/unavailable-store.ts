@@ -1,6 +1,6 @@
 import { AppError, isConnectionError } from '../core/errors.ts';
 
-/** Our own Postgres did not answer a read that comes before the effect, so all may be tried again. */
+/** The error of a read from our own Postgres that comes before any effect: nothing was done, so the work may be tried again. */
 export class StoreAway extends AppError {
   constructor(cause: unknown) {
     super('UNAVAILABLE', 'The service is temporarily unavailable', { cause, retryAfter: 2, details: { begun: false } });
@@ -8,8 +8,8 @@ export class StoreAway extends AppError {
 }
 
 /**
- * Reads rows of ours that an effect needs. An error of the connection becomes StoreAway: without that, it looks like one of the
- * tenant's own servers, which may have done what it was asked for.
+ * Reads rows of our own database before an effect on a tenant's server. An error of the connection becomes StoreAway: otherwise it would
+ * look like an error of the connection to that server, which may have executed the request.
  */
 export async function ownRead<T>(read: () => Promise<T>): Promise<T> {
   try {
