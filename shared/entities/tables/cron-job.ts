@@ -33,7 +33,7 @@ export const CronJobSchema = defineEntity({
     stopReason: p.text().nullable(),
     /** The next tick by the calendar; null if there is none, or the job is not enabled. */
     nextAt: p.datetime().nullable(),
-    /** When a worker looks at the job next: at the next tick with its jitter, or before. */
+    /** The time at which a worker checks the job next: at the next tick with its jitter, or before. */
     dueAt: p.datetime().nullable(),
     /** The sentinel (`Backplane.sentinel`) of the queues in which its timer was set. With another one they have lost it. Null: not set yet. */
     alarmSetIn: p.string().nullable(),

@@ -2,7 +2,7 @@ import { newID } from '../../core/ids.ts';
 import type { JsonObject } from '../../core/json.ts';
 import { defineEntity, p, tenantFilter } from '../base.ts';
 
-/** A graph as it was saved. A trigger keeps it from being changed: runs point here, so editing a workflow changes no run. */
+/** A graph as it was saved. A trigger refuses changes to it: runs refer to a version, so editing a workflow changes no run. */
 export const WorkflowVersionSchema = defineEntity({
   name: 'WorkflowVersion',
   tableName: 'workflow_version',
