@@ -149,7 +149,7 @@ export function createRPC({ backplane, producer, pool, secrets, logger, tenant =
     try {
       await producer.enqueue(definition, [{ ...sent, replyTo, sealed, isShort }], { timeoutMs: ENQUEUE_TIMEOUT_MS });
     } catch (error) {
-      // A queue that is slow to take a job may have taken it all the same.
+      // A queue that is slow to accept a job may have accepted it nevertheless.
       if (await withdrawRequest(definition, askID)) throw error;
       throw tooLate({ begun: true });
     }

@@ -61,8 +61,8 @@ export function createRedisBackplane(config: BackplaneConfig, redis: RedisConfig
     return client;
   }
 
-  // Commands of the producer fail soon after Redis is gone, also if it is only silent: TCP would wait for a quarter of an hour, and with
-  // it the sweep. `maxRetriesPerRequest` does not end those that were sent before. The record of the work is a row in Postgres.
+  // Commands of the producer fail soon after Redis is gone, also if it is only silent: TCP would wait for a quarter of an hour, and the sweep
+  // with it. `maxRetriesPerRequest` alone does not end commands that were sent already. No work is lost: its record is a row in Postgres.
   const producer = connect({
     maxRetriesPerRequest: 1,
     connectTimeout: 2000,

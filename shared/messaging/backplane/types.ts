@@ -136,7 +136,7 @@ export interface Backplane extends AsyncDisposable {
   /** Like `adapter`, for a process that has no sockets and only sends: on Redis it does not receive the messages of other processes. */
   sendingAdapter(): NonNullable<ServerOptions['adapter']>;
   readonly messages: Messages;
-  /** Creates a limiter, to be kept by the caller. Requests of all processes count together. */
+  /** Creates a limiter, which the caller stores and reuses. Requests of all processes count together. */
   limiter(limit: Limit): Limiter;
   /** Connections, by use. On Redis all of them are in use; those that are not connected count as waiting. */
   pools(): Readonly<Record<string, PoolState>>;

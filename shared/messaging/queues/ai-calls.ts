@@ -10,7 +10,7 @@ const requester = { tenantID: z.uuid(), caller: Caller };
 export const aiCalls = defineRPC({
   name: 'ai.calls',
   request: z.discriminatedUnion('kind', [
-    /** With the stored settings, or with those of the request. */
+    /** Tests a model with `settings`; null: with the stored settings. */
     z.object({ kind: z.literal('test'), ...requester, settings: AISettings.nullable() }),
     z.object({
       kind: z.literal('text'),

@@ -23,7 +23,7 @@ export interface QueueDefinition<
   readable?(payload: z.output<Payload>): z.input<Payload>;
   /** Jobs at once in one worker process, if that is not the number of its slots: for work that mostly waits for others. */
   readonly concurrency?: number;
-  /** Few jobs come: on Postgres a consumer has one connection for statements instead of two, beside the one that listens. */
+  /** Whether few jobs come: on Postgres a consumer then has one connection for statements instead of two, and the one that listens. */
   readonly hasFewJobs?: boolean;
   /** The queue that receives a job after its last failure. */
   readonly deadLetters: string | null;

@@ -59,7 +59,7 @@ interface RPCSettings<Name, Request extends z.ZodType, Response> {
   isShort?: (request: z.output<Request>) => boolean;
 }
 
-/** Most requests of one queue that a worker has taken from it at once. Most of them wait in the worker for a permit (`acquirePermit`). */
+/** Limit of requests of one queue that a worker has taken from it at once. Most of them wait in the worker for a permit (`acquirePermit`). */
 const MAX_TAKEN = 2_000;
 
 export function defineRPC<const Name extends string, Request extends z.ZodType, Response extends z.ZodType>({

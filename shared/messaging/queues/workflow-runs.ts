@@ -26,7 +26,7 @@ export const workflowRuns = defineQueue({
   result: z.object({ outcome: z.enum(['claimed', 'not claimed', 'put back', 'drained']), runs: z.int() }),
   attempts: 1, // The sweep brings a lost run back; the queue's own retry would hide the loss.
   backoffMs: 0,
-  maxStalledCount: 10, // Given to another worker as it is: the claim is fenced, so a second delivery does nothing.
+  maxStalledCount: 10, // A stalled job goes to another worker unchanged: the claim is fenced, so a second delivery does nothing.
   // The claim raises the epoch of the row, so no later job of the run has this id, and a retained job blocks none.
   isRetained: ({ outcome }) => outcome === 'claimed',
   deadLetters: null,

@@ -4,7 +4,7 @@ import { tenantEvents } from './events.ts';
 /** Message from a worker to all gateways: reminders, which are also events in the timelines of runs. */
 export const REMINDER_BROADCAST = 'question_reminders';
 
-/** A reminder as it is shown to those who may answer, with who they are. */
+/** A reminder as it is sent to those who may answer, with the fields by which the gateway finds them. */
 export const ReminderMessage = tenantEvents.workflow_data_collection_reminder.omit({ answerURL: true }).extend({
   tenantID: z.uuid(),
   /** Null for the test of an unsaved graph. */

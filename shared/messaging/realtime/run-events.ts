@@ -28,7 +28,7 @@ export interface RunEventRow {
   started: Started[] | null;
 }
 
-/** Stands in place of a large output where a row is read without it. */
+/** Replaces a large output in rows that are read without it. */
 export interface LargeOutput {
   /** The length of its JSON text. */
   length: number;
