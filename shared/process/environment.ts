@@ -21,7 +21,7 @@ export const Environment = z.object({
   NODE_ENV: z.enum(['development', 'test', 'production']).default('development'),
   DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/, error: 'must be a postgres:// URL' }),
   DATABASE_POOL: z.coerce.number().int().min(2).max(200).default(10),
-  /** A connection that leaves a statement without an answer for so long is taken for dead. */
+  /** Seconds after which a connection that does not answer a statement is treated as dead. */
   DATABASE_ANSWER_SECONDS: z.coerce.number().min(1).max(3_600).default(30),
   REDIS_URL: z.url({ protocol: /^rediss?$/, error: 'must be a redis:// URL' }).optional(),
   /** Comma-separated host:port of Sentinels; REDIS_URL then gives credentials and database, REDIS_SENTINEL_MASTER the name. */
@@ -42,7 +42,7 @@ export const Environment = z.object({
     .url({ protocol: /^https?$/, error: 'must be a URL that begins with https://' })
     .transform((url) => url.replace(/\/+$/, ''))
     .optional(),
-  /** Where the process serves its metrics, apart from the API; absent: nowhere. */
+  /** Port at which the process serves its metrics, separate from the API; absent: it serves none. */
   METRICS_PORT: port(0).optional(),
   /** Tenants whose ids are the label `tenant` of some metrics; all others are one. */
   METRICS_TENANTS: list.pipe(z.array(z.uuid()).max(50)),
@@ -104,7 +104,7 @@ export const Environment = z.object({
    * connections, disk and memory, so the deployment's own server counts only when the list contains the word DATABASE_URL.
    */
   TENANT_DATABASES_URL: tenantServers,
-  /** Set by `npm start`: the server is started when a worker asks for it. */
+  /** Set by `npm start`: the server for tenants' databases is started only when a worker asks for it. */
   TENANT_DATABASES_ON_DEMAND: z.stringbool().default(false),
   /** Databases on one server. A server with as many gets no new ones. */
   TENANT_DATABASES_PER_SERVER: z.coerce.number().int().min(1).default(500),
@@ -116,7 +116,7 @@ export const Environment = z.object({
     .int()
     .min(0)
     .default(10 * 1024 ** 3),
-  /** Folder for files of tenants, which every process sees under this path. Without it and a bucket they are in Postgres. */
+  /** Folder for files of tenants, which every process must have under this path. Without a folder and a bucket, files are in Postgres. */
   FILES_DIR: z.string().optional(),
   /** Bucket for files of tenants; it wins over FILES_DIR, whose files stay readable. */
   FILES_BUCKET: z

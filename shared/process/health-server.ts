@@ -5,7 +5,7 @@ import type { Logger } from '../core/logger.ts';
 import type { Metrics } from '../core/metrics.ts';
 import { alive, bodyOf, createStarting, type Readiness, type Starting, sendJSON } from './readiness.ts';
 
-/** Pages of a process about itself, apart from the API's address, which tenants know: `/health`, `/ready` and `/metrics`. */
+/** Pages of a process about itself: `/health`, `/ready` and `/metrics`. They are not at the address of the API, which tenants know. */
 export interface ProcessPages extends AsyncDisposable, Pick<Starting, 'noteAway'> {
   readonly port: number;
   /** Opens the pages when the process has started. Without `readReadiness`, `/ready` is not served here: the process has it elsewhere. */
