@@ -34,7 +34,7 @@ export interface NewRun {
   limits?: RunLimits | undefined;
   /** The workflow that is started if the run fails; none after a test. */
   onFailure?: string;
-  /** The receiver that is told when the run has ended; none after a test. */
+  /** The receiver that is notified of the end of the run; none after a test. */
   completionWebhook?: CompletionWebhook;
   /** The channel of the process that waits for the end of the run. */
   awaitedBy?: string;

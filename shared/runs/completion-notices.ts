@@ -20,11 +20,11 @@ const RunOutcome = z.object({
 });
 export type RunOutcome = z.infer<typeof RunOutcome>;
 
-/** Tells the process that waits for a run how the run has ended. A large outcome is left out, and read from Postgres. */
+/** Message to the process that waits for a run: how the run has ended. A large outcome is left out, and the process reads it from Postgres. */
 export const CompletionNotice = z.object({ instanceID: z.uuid(), outcome: RunOutcome.optional() });
 export type CompletionNotice = z.infer<typeof CompletionNotice>;
 
-/** Tells a channel that a run has ended. A lost message costs the waiting client a second. */
+/** Sends a notice to the channel of a waiting process. If it is lost, that process notices the end of the run about a second later. */
 export type NotifyCompletion = (channel: string, end: CompletionNotice) => void;
 
 /** Postgres refuses messages of 8,000 bytes and more. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** Channel on which a process that changes a run tells the process that may hold it. */
+/** Channel on which a process that cancels or wakes a run signals the worker that may own it. */
 export const RUN_CHANNEL = 'runs';
 
 export const RunSignal = z.object({ kind: z.enum(['cancelled', 'woken']), instanceID: z.uuid() });

@@ -1,4 +1,4 @@
-/** Stands for the workflow of a run that has none: the test of an unsaved graph. */
+/** Stored as the workflow of a wait whose run has none: the test of an unsaved graph. */
 export const NO_WORKFLOW = '00000000-0000-0000-0000-000000000000';
 
 /** `$1` to `$7`: id, tenant, name, key, data, caller, seconds for which it is remembered. */
@@ -9,7 +9,7 @@ values ($1, $2, $3, $4, $5::text::jsonb, octet_length($5::text), $6::jsonb, now(
 export const FIND_EVENT = `
 select id, tenant_id as "tenantID", name, key, caller, is_told as "isTold" from workflow_event where id = $1`;
 
-/** Events whose process has died, or lost the database, before it told all runs that wait for them. */
+/** Events whose process died, or lost the database, before it had delivered them to all runs that wait for them. */
 export const FIND_UNTOLD = `
 select id from workflow_event where not is_told and created_at < now() - interval '2 seconds' order by created_at limit $1`;
 
