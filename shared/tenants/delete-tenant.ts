@@ -22,10 +22,9 @@ export async function shutTenant(pool: Pool, tenantID: string): Promise<boolean>
 }
 
 /**
- * Deletes a tenant with everything it owns. Its database goes on the list of those that workers drop
- * (`tenant_database_removal`), and what its listeners have left at their servers stays noted (`listener_residue`) until a worker has
- * removed it, so that no server has to be reached for it. Shuts the tenant first; may then be interrupted at any point and called again, also in
- * another process (`resumeDeletions`).
+ * Deletes a tenant with everything it owns. Reaches no other server for that: workers drop the tenant's database later
+ * (`tenant_database_removal`), and remove what its listeners have created at their servers (`listener_residue`). Shuts the tenant first; may
+ * then be interrupted at any point and called again, also in another process (`resumeDeletions`).
  */
 export async function deleteTenant(pool: Pool, runs: EndsRuns, tenantID: string): Promise<void> {
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
@@ -45,7 +44,7 @@ export async function deleteTenant(pool: Pool, runs: EndsRuns, tenantID: string)
 const MAX_RESUMED = 10;
 
 /**
- * Continues deletions whose process has ended. Each stands alone: one that fails is reported and tried again in a later round.
+ * Continues deletions whose process has ended. A deletion that fails is reported, does not stop the others, and is tried again later.
  * Returns the number of tenants it deleted.
  */
 export async function resumeDeletions(
