@@ -1,7 +1,7 @@
 /**
- * State of an event. `pending`: it waits, or is tried again. `filtered`: an action has ended it. `duplicate`: another
- * delivery had its id. `dead`: it could not be processed, and stays for people to examine. `replaced`: it was `dead`, and a corrected
- * copy has taken its place.
+ * State of an event. `pending`: it waits, or is tried again. `filtered`: an action has ended its processing. `duplicate`: an earlier
+ * delivery had the same deduplication key. `dead`: it could not be processed, and stays for people to examine. `replaced`: it was `dead`,
+ * and a corrected copy has taken its place.
  */
 export type EventState = 'pending' | 'done' | 'filtered' | 'duplicate' | 'dead' | 'replaced';
 /**

@@ -28,7 +28,7 @@ export const listeners = [
 
 type AnyListener = (typeof listeners)[number];
 
-/** The types that keep a connection, whose listeners have an owner among the workers. */
+/** Types whose listeners have a connection of their own, which one worker at a time owns. */
 export type AnyLiveListener = Exclude<AnyListener, typeof webhook>;
 
 const byType = new Map<string, AnyListener>(listeners.map((definition) => [definition.type, definition]));
