@@ -23,7 +23,7 @@ export async function checkAssets(
   }
 }
 
-/** Whether the author has put the asset into the workflow, and the caller may still execute that. */
+/** Whether the author has put the asset into the workflow, and the caller may still execute the workflow. */
 async function isIncluded(
   rights: Rights,
   run: AssetUser,
@@ -35,7 +35,7 @@ async function isIncluded(
   return rights.may(run, { permission: 'workflow.execute', object: `workflow:${run.workflowID}` });
 }
 
-/** One message for both reasons: a caller without the permission must not learn whether the asset exists. */
+/** The error for an asset that does not exist or may not be used. The message is the same, so that it does not tell whether the asset exists. */
 export function noSuchAsset({ type, permission }: Pick<NamedAsset, 'type' | 'permission'>): AppError {
   const [, action] = splitPermission(permission);
   const message = `There is no such ${assetWords[type]}, or the caller of this run may not ${action} it`;

@@ -10,21 +10,22 @@ export interface ClaimedRow {
   epoch: number;
   seq: number;
   wake_seq: number;
+  /** How many workers were lost while they executed a node of the run, without progress of the run in between. */
   losses: number;
   parent_id: string | null;
-  /** The map of which it is a chunk. */
+  /** The map of which the run is a chunk; null for other runs. */
   map_id: string | null;
   depth: number;
   deadline_at: Date;
   caller: Caller;
   input: JsonObject;
   test_mode: TestMode | null;
-  /** Characters that it took in memory when it was released last. Null: never, or by an earlier version. */
+  /** Characters that the run took in memory when it was last released. Null: it never was, or by a worker of an earlier version. */
   held_length: number | null;
 }
 
-/** As a claim answers. */
+/** The row that a claim returns. */
 export interface ClaimRow extends Omit<ClaimedRow, 'input'> {
-  /** Null: it is large, and read by itself. */
+  /** Null: the input is large, and another statement reads it. */
   input: JsonObject | null;
 }

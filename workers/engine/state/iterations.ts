@@ -11,7 +11,7 @@ import type { WaitResult } from '../../nodes/executor.ts';
 import type { ItemFailure, Repetition } from './repetitions.ts';
 import type { Run } from './run.ts';
 
-/** The outcome of a node of the body, as its row has it. */
+/** The outcome of a node in a repeated body: a row of `run_event`. */
 export interface BodyRow {
   seq: number;
   node_id: string;
@@ -20,7 +20,7 @@ export interface BodyRow {
   exit: string | null;
   output: JsonObject | null;
   error: { code: string; message: string } | null;
-  /** Whether the item has failed there. */
+  /** Whether this outcome has failed the item of its iteration. */
   fails_item: boolean;
 }
 
@@ -28,8 +28,8 @@ export interface BodyRow {
 const PAGE = 2000;
 
 /**
- * Reads the results of an activation's iterations, after the last of them: they are not kept in memory, where each restore would have to put
- * them again. Throws if the failure of an item fails the activation.
+ * Reads the results of an activation's iterations from the events, once the last iteration has ended. They are not collected in memory,
+ * because each restore would have to read them again. Throws if a failed item fails the activation.
  */
 export async function readIterations(
   pool: Pool,
@@ -39,7 +39,7 @@ export async function readIterations(
   const repetition = run.state.repetitionOf(activation);
   if (!repetition) throw new Error(`Node ${activation.node.id} repeats nothing`);
   const { failure, source } = repetition;
-  if (repetition.phase === 'failed' && failure) throw failedItem(failure);
+  if (repetition.phase === 'failed' && failure) throw errorOfFailedItem(failure);
 
   const { graph } = run.version;
   const results = new Results(graph);
@@ -51,35 +51,36 @@ export async function readIterations(
 
 interface Body extends Pick<Activation, 'node' | 'path'> {
   instanceID: string;
+  /** Only events with a higher `seq` are read. */
   after: number;
 }
 
-/** The outcomes in the iterations of an activation, from the rows of a run after this one. */
+/** Reads the outcomes of the nodes in an activation's iterations from the events of a run. */
 export async function* readOutcomes(
   pool: Pool,
   graph: Graph,
   { node, path, instanceID, after: first }: Body,
 ): AsyncGenerator<BodyRow> {
   const nodes = (graph.regions[node.body ?? -1]?.nodes ?? []).map((index) => graph.nodes[index]?.id);
-  const own = [instanceID, nodes, path.length + 1, JSON.stringify(path)];
+  const fixedValues = [instanceID, nodes, path.length + 1, JSON.stringify(path)];
   let after: number | null = first;
   while (after !== null) {
     const { rows }: { rows: BodyRow[] } = await pool.query<BodyRow>({
       name: 'read_iterations',
       text: OUTCOMES,
-      values: [...own, after, PAGE],
+      values: [...fixedValues, after, PAGE],
     });
     yield* rows;
     after = rows.length < PAGE ? null : (rows.at(-1)?.seq ?? null);
   }
 }
 
-function failedItem({ place: _, ...failure }: ItemFailure): AppError {
-  // The engine writes only codes of its own.
+function errorOfFailedItem({ place: _, ...failure }: ItemFailure): AppError {
+  // The cast is safe: the engine stores no codes but its own.
   return new AppError(failure.code as ErrorCode, failure.message, { retry: false, details: causedBy(failure) });
 }
 
-/** Puts together what each item gave, from the outcomes in its iteration in any order. */
+/** Finds the result of each item from the outcomes of the nodes in its iteration, which may be added in any order. */
 export class Results {
   readonly #graph: Graph;
   readonly #values = new Map<number, { position: number; value: Json }>();
@@ -90,8 +91,8 @@ export class Results {
   }
 
   /**
-   * Where several branches have ended, the last of their nodes in the order of the graph counts: their order in time differs between
-   * two executions.
+   * Adds the outcome of a node. If several branches of an iteration end, the last of their nodes in the order of the graph gives the result,
+   * and the first failed node the error: the order in time would differ between two executions.
    */
   add({ node_id, frame, exit, output, error, fails_item: failsItem }: BodyRow): void {
     const node = this.#graph.nodes[this.#graph.indexOf.get(node_id) ?? -1];
@@ -100,7 +101,7 @@ export class Results {
     const { position } = node;
     if (failsItem && error) {
       const known = this.#errors.get(iteration);
-      // As in `ctx`: the event of the node has the details.
+      // Without details, as in the output of a failed node: the event of the node has them.
       const { code = null, message = null } = error;
       if (!known || position < known.place) this.#errors.set(iteration, { place: position, error: { code, message } });
     } else if (isLast(this.#graph, node, exit)) {
@@ -121,7 +122,7 @@ export class Results {
     return { kind: 'iterations', results, total: items.length, failed: this.#errors.size };
   }
 
-  /** Those of so many items, in their order. */
+  /** The results of `count` items from the index `first` on. A failed item is left out, or, with `keep`, represented by its error. */
   of({ first, count, failedItems }: { first: number; count: number; failedItems: Repeat['failedItems'] }): Json[] {
     const results: Json[] = [];
     for (let iteration = first; iteration < first + count; iteration += 1) {
@@ -133,7 +134,7 @@ export class Results {
   }
 }
 
-// An attempt that is repeated left by no exit and failed no item.
+// Leaves out failed attempts that were retried: they have no exit and no `failsItem`.
 const OUTCOMES = `
 select seq, node_id, frame, status, exit, payload -> 'output' as output, payload -> 'error' as error,
        coalesce((payload -> 'failsItem')::boolean, false) as fails_item

@@ -3,16 +3,16 @@ import type { LargeOutput } from '#shared/messaging/realtime/run-events.ts';
 import type { PendingEvent } from './pending-commit.ts';
 
 /**
- * Outputs of so many characters leave the memory of the run when they are committed. A shorter one costs less in memory than the
- * statement that would read it again.
+ * Outputs with at least this many characters are offloaded from the memory of the run when they are committed. To keep a shorter one in
+ * memory costs less than the statement that would read it again.
  */
 export const LARGE_LENGTH = 64 * 1024;
-/** Characters of an output that its row shows without it. */
+/** Characters at the beginning of a large output that its description repeats. */
 const PREVIEW_LENGTH = 200;
-/** An output that sets more keys stays with the run: a row without the output has to name them. */
+/** An output that sets more keys stays in memory: its description would have to name them all. */
 const MAX_KEYS = 500;
 
-/** The description of a large output in its row; null for another output. `patch`: what the output adds to `ctx`. */
+/** The description of a large output for its row; null if it sets too many keys. `patch`: what the output adds to `ctx`. */
 export function largeOf(
   config: unknown,
   patch: JsonObject | null,
@@ -26,11 +26,11 @@ export function largeOf(
 
 const FIELD = '{"output":';
 
-/** JSON text of the payload of an event with a large output, without the output; null of another event. */
+/** JSON text of the payload of an event with the description of its large output in place of the output; null for other events. */
 export function briefOf({ payload, source }: Pick<PendingEvent, 'payload' | 'source'>): string | null {
   if (!payload || !source?.large) return null;
   const end = FIELD.length + source.length;
-  // A pair of two halves may be cut apart.
+  // The cut may leave half of a surrogate pair.
   const preview = payload.slice(FIELD.length, FIELD.length + PREVIEW_LENGTH).toWellFormed();
   return `{"large":${JSON.stringify({ ...source.large, preview })}${payload.slice(end)}`;
 }

@@ -8,10 +8,10 @@ import type { ErrorCause, ShownError } from '#shared/workflow/run-error.ts';
 
 /** Characters of details and of causes that are stored with an outcome. */
 const MAX_DETAILS = 4_000;
-/** A day, as for a delay. A server that asks for a longer pause is not asked again: its header may hold any date. */
+/** The longest pause before a retry: a day, as for a delay. If the Retry-After of a server asks for more, the node is not retried. */
 export const LONGEST_PAUSE_MS = 86_400_000;
 
-/** The error of an attempt as it is stored. Its `details.cause` is what led to it. */
+/** The error of an attempt as it is stored, with `details.cause` as a field of its own. Long details and causes are left out. */
 export function shownError({ code, message, details: all }: AppError): ShownError {
   const { cause, ...details } = isJsonObject(all) ? all : {};
   const isShort = (value: unknown) => JSON.stringify(value).length <= MAX_DETAILS;
@@ -19,17 +19,17 @@ export function shownError({ code, message, details: all }: AppError): ShownErro
     code,
     message,
     ...(Object.keys(details).length > 0 && isShort(details) && { details }),
-    // Made by `causedBy`.
+    // The cast is safe: `causedBy` has made the cause.
     ...(isJsonObject(cause) && isShort(cause) && { cause: cause as unknown as ErrorCause }),
   };
 }
 
-/** The error in the output of a node that is left all the same. */
+/** The error in the output of a failed node, for nodes after it when the run goes on. */
 export function briefError({ code, message }: AppError): JsonObject {
   return { code, message };
 }
 
-/** The error of an activation that a test lets fail: that in its output, as the timeline of a run shows it. */
+/** The error of an activation whose pin lets it fail: the `error` in the pinned output. */
 export function pinnedError({ error }: JsonObject): AppError {
   const { code, message, details } = isJsonObject(error) ? error : {};
   return new AppError(
@@ -39,12 +39,13 @@ export function pinnedError({ error }: JsonObject): AppError {
   );
 }
 
+/** How often the policy retries a failed node: never if it has the run go on after the first failure. */
 export function retriesOf(policy: NodePolicy | undefined): number {
-  const once = ['continue', 'continue_default', 'skip_item'];
-  return policy && !once.includes(policy.errorHandling ?? '') ? policy.retryLimit : 0;
+  const withoutRetries = ['continue', 'continue_default', 'skip_item'];
+  return policy && !withoutRetries.includes(policy.errorHandling ?? '') ? policy.retryLimit : 0;
 }
 
-/** Whether another attempt may succeed, and the policy wants one after this error. One that would come again is never repeated. */
+/** Whether another attempt may succeed after this error, and the `retryOn` of the policy, if there is one, includes its class. */
 export function isRepeatable({ code, retry }: AppError, policy: NodePolicy | undefined): boolean {
   return retry && (policy?.retryOn?.some((name) => codes[name].has(code)) ?? true);
 }
@@ -60,17 +61,19 @@ export function exitAfterFailure(
   { definition, config, exits }: Pick<GraphNode, 'definition' | 'config' | 'exits'>,
   handling: NodePolicy['errorHandling'],
 ): string | null | undefined {
-  const connected = exits.has('error');
-  if (endsTheRun(handling, connected)) return undefined;
-  if (connected) return 'error';
+  const isErrorConnected = exits.has('error');
+  if (endsTheRun(handling, isErrorConnected)) return undefined;
+  if (isErrorConnected) return 'error';
   const exit = failedExitOf(definition, config);
   return exit !== null && needsEdge(definition, exit) && !exits.has(exit) ? undefined : exit;
 }
 
-export function endsTheRun(handling: NodePolicy['errorHandling'], connected: boolean): boolean {
-  return handling === undefined ? !connected : handling === 'fail_workflow' || handling === 'retry_then_fail';
+/** Whether the failure of a node ends the run. Without a choice in its config it does, unless an edge leaves the `error` exit. */
+export function endsTheRun(handling: NodePolicy['errorHandling'], isErrorConnected: boolean): boolean {
+  return handling === undefined ? !isErrorConnected : handling === 'fail_workflow' || handling === 'retry_then_fail';
 }
 
+/** The output of a node that gives no value: null under its output variable, if it has one. */
 export function nullOutput(config: unknown): JsonObject {
   const name = (config as { outputVariable?: string } | undefined)?.outputVariable;
   return name ? { [name]: null } : {};

@@ -17,7 +17,7 @@ export interface PendingCommit {
   children: PendingChild[];
   requests: PendingRequest[];
   maps: PendingMap[];
-  /** Reminders to be told to those who may answer, when the commit is durable. */
+  /** Reminders of questions, to publish once the commit is durable. */
   reminders: ReminderMessage[];
   release: 'none' | 'park' | 'yield';
   /** Set by the terminal commit. */
@@ -26,7 +26,7 @@ export interface PendingCommit {
   checkpoint: string | null;
   /** Activations to execute once this commit is durable. */
   next: Activation[];
-  /** Reads of waits to make once this commit is durable. */
+  /** How many times to read the waits of the run once this commit is durable. */
   firstReads: number;
 }
 
@@ -40,7 +40,7 @@ export interface PendingEvent {
   payload: string | null;
   /** The lines that the attempt has printed. */
   log?: EventLog | undefined;
-  /** First attempts that this outcome starts. Their events have no rows of their own. */
+  /** Activations whose attempt this outcome starts. The row of this event stores the starts; they have no rows of their own. */
   started: Activation[];
   /** The source of the output in the payload, if that is a part of `ctx` or of the result. */
   source?: Source;
@@ -53,6 +53,7 @@ export interface PendingWait {
   /** Milliseconds from now, by the database's clock. Null: no end. */
   dueInMs: number | null;
   awaited: AwaitedEvent | null;
+  /** How many reminders of a question have been recorded. */
   reminded: number;
 }
 
@@ -60,7 +61,7 @@ export interface PendingWait {
 export interface AwaitedEvent {
   name: string;
   key: string;
-  /** How old an event may be that came before. */
+  /** How long before the wait an event may have come. */
   lookbackMs: number;
 }
 
@@ -82,18 +83,18 @@ export interface PendingRequest {
   expiresInMs: number | null;
 }
 
-/** An activation that works off its items in chunks. */
+/** A map to create: the items of its activation are processed in chunks. */
 export interface PendingMap {
   id: string;
   activation: Activation;
   attempt: number;
   plan: MapPlan;
-  /** The scope around it. */
+  /** The values that its body may read from the `ctx` around it. */
   scope: JsonObject;
   items: Json[];
-  /** Items of a chunk. */
+  /** Items per chunk. */
   size: number;
-  /** Bytes of all results together. */
+  /** The limit, in bytes, of the results of all items together. */
   maxResultSize: number;
 }
 
@@ -121,7 +122,7 @@ export function hasWork({ events, waits, release, end, next, firstReads }: Pendi
   );
 }
 
-/** How many numbers the events of a commit take. */
+/** How many numbers (`seq`) the events of a commit use, those of starts included. */
 export function numbersOf({ events }: PendingCommit): number {
   let count = events.length;
   for (const { started } of events) count += started.length;

@@ -4,7 +4,7 @@ import type { IterationPath } from '#shared/workflow/progress/activation.ts';
 import type { PendingCommit } from './pending-commit.ts';
 import type { Source } from './source.ts';
 
-/** The result of the end nodes that a run has reached. Outputs are merged, the latest wins, and the worst status counts. */
+/** The result of a run from the end nodes that it has reached: their outputs, where a later one replaces keys, and their worst status. */
 export interface Result {
   readonly output: JsonObject;
   status: 'success' | 'failure' | 'cancelled';
@@ -13,8 +13,9 @@ export interface Result {
   /** The message of the end node with the worst status. */
   message: string | null;
   reached: boolean;
-  /** The sources of the output by key: the ends that count. */
+  /** For each key of the output, the output of the end node that set it. */
   readonly sources: Map<string, Source>;
+  /** The output of the end node that set the status. */
   statusSource: Source | null;
 }
 
@@ -54,7 +55,7 @@ export function addEnd(
 
 const severity = { success: 0, cancelled: 1, failure: 2 };
 
-/** The end of a run of which every branch has ended. Without an end node it completes without an output. */
+/** The status, output and error of a run whose branches have all ended. If it reached no end node, it completes without an output. */
 export function endOf({ output, status, nodeID, path, message, reached }: Result): NonNullable<PendingCommit['end']> {
   const attempt = nodeID === null ? null : 1;
   const failure = {
@@ -78,7 +79,7 @@ export function endPayload({ output, error }: { output: Json; error: object | nu
   return error || output !== null ? JSON.stringify({ output, ...(error && { error }) }) : null;
 }
 
-/** The JSON text of a payload with another field, which it does not have yet. */
+/** Adds a field to the JSON text of a payload, which must not have this field yet. */
 export function withField(payload: string | null, name: keyof RunEventPayload, value: unknown): string {
   const field = `${JSON.stringify(name)}:${JSON.stringify(value)}`;
   return payload === null ? `{${field}}` : `${payload.slice(0, -1)},${field}}`;

@@ -8,7 +8,7 @@ import {
   sizeOfLine,
 } from '#shared/workflow/run-log.ts';
 
-/** The columns that count what is cut are of type integer. A loop of `console.log` prints more within seconds. */
+/** The largest value of the integer columns that count cut lines and bytes. A loop of `console.log` exceeds it within seconds. */
 const MAX_INTEGER = 2_147_483_647;
 
 /** The log of an attempt, as the commit of its outcome writes it. */
@@ -23,7 +23,7 @@ export class RunLogs {
   readonly #byNode = new Map<string, LogSize>();
   readonly #total: LogSize = { lines: 0, bytes: 0 };
 
-  /** Takes what the present attempt of an activation prints. */
+  /** Adds what the current attempt of an activation prints. */
   print(activation: Activation, { lines, cut }: Printed): void {
     const known = this.#printed.get(activation);
     if (!known) {
@@ -34,7 +34,7 @@ export class RunLogs {
     add(known.cut, cut);
   }
 
-  /** Takes the lines to be written with the outcome of an activation; undefined if it has printed nothing. */
+  /** Removes and returns the lines to be written with the outcome of an activation; undefined if it has printed nothing. */
   take(activation: Activation): EventLog | undefined {
     const printed = this.#printed.get(activation);
     if (!printed) return undefined;
@@ -45,9 +45,9 @@ export class RunLogs {
     const cut = { ...printed.cut };
     for (const line of printed.lines) {
       const bytes = sizeOfLine(line);
-      const has = this.#hasRoom(id, { lines: size.lines + 1, bytes: size.bytes + bytes });
-      add(has ? size : cut, { lines: 1, bytes });
-      if (has) lines.push(line);
+      const isStored = this.#hasRoom(id, { lines: size.lines + 1, bytes: size.bytes + bytes });
+      add(isStored ? size : cut, { lines: 1, bytes });
+      if (isStored) lines.push(line);
     }
     this.count(id, size);
     return { lines, cut: { lines: Math.min(cut.lines, MAX_INTEGER), bytes: Math.min(cut.bytes, MAX_INTEGER) }, size };
@@ -77,6 +77,6 @@ function add(to: LogSize, { lines, bytes }: LogSize): void {
   to.bytes += bytes;
 }
 
-function fits(one: LogSize, other: LogSize, max: LogSize): boolean {
-  return one.lines + other.lines <= max.lines && one.bytes + other.bytes <= max.bytes;
+function fits(stored: LogSize, more: LogSize, max: LogSize): boolean {
+  return stored.lines + more.lines <= max.lines && stored.bytes + more.bytes <= max.bytes;
 }

@@ -22,18 +22,21 @@ export interface PastEvent {
   status: string;
   exit: string | null;
   output: Json | undefined;
-  /** In place of the output. */
+  /** The description of a large output, which the event has in place of the output. */
   large: LargeOutput | undefined;
   error: ShownError | undefined;
-  /** How the activation repeats its body from here on; the items stand in the output. */
+  /** How the activation repeats its body, if it begins to with this event; the items are in the output. */
   repeat: Repeat | undefined;
-  /** Whether the activation is left without an exit, because a node around it handles the failure. */
+  /** Whether the failure has failed the item of an iteration: the activation leaves by no exit, and a node around it handles the failure. */
   failsItem: boolean;
-  /** The number of its row. */
+  /** The number of the event. */
   seq: number;
 }
 
-/** The state of a run: its progress in the graph, `ctx`, attempts, and the result of its ends. Follows from its events. */
+/**
+ * The state of a run: its progress in the graph, `ctx`, attempts, and the result of its end nodes. It follows from the input and the events
+ * of the run, so a restore gets it back by replaying them.
+ */
 export class RunState {
   readonly #graph: Graph;
   readonly #progress: Progress;
@@ -43,17 +46,17 @@ export class RunState {
   readonly #result = emptyResult();
   readonly #repetitions = new Map<Activation, Repetition>();
   readonly #chunk: Pick<Chunk, 'items' | 'first'> | null;
-  /** The error that the map of a chunk saw. */
+  /** In a chunk of a map, the error that `ctx.error` has at the map node. */
   readonly #errorAround: Json | undefined;
   /** The lines that its nodes have printed. */
   readonly logs = new RunLogs();
   #outputLength = 0;
-  /** Length of its input, or of its items of a map. */
+  /** Length of the input of the run, or in a chunk of a map of its items. */
   readonly #givenLength: number;
-  /** Length of the outputs of its ends. */
+  /** Length of the outputs of the end nodes that were reached. */
   #endLength = 0;
 
-  /** `chunk`: what is around the map, and its items, of which this run works off a part. */
+  /** `chunk`: if the run is a chunk of a map, the scope around the map node, and the items that the run processes. */
   constructor(graph: Graph, input: JsonObject, chunk: Pick<Chunk, 'scope' | 'items' | 'first'> | null = null) {
     const { [ERROR_AROUND_KEY]: errorAround, ...given } = chunk?.scope ?? { input };
     this.#graph = graph;
@@ -71,7 +74,7 @@ export class RunState {
     return error === undefined ? ctx : { ...ctx, [ERROR_KEY]: error };
   }
 
-  /** The latest error of a node before an activation that failed and was left all the same, unless a value of that key is set. */
+  /** The value of `ctx.error`: the latest error of a node on the way to an activation. Undefined if none failed, or a node has set that key. */
   errorBefore({ node, path }: Activation): Json | undefined {
     const hasErrors = this.#scopes.hasErrors(path);
     if ((!hasErrors && this.#errorAround === undefined) || Object.hasOwn(this.#scopes.of(path), ERROR_KEY))
@@ -79,10 +82,11 @@ export class RunState {
     return (hasErrors ? this.#scopes.errorOf(path, this.#idsBefore(node)) : undefined) ?? this.#errorAround;
   }
 
-  /** Other branches are not before a node: their errors are not those of its own. */
+  /** The ids of the nodes on the way to a node. Errors of nodes on other branches are not shown to it. */
   #idsBefore({ index }: GraphNode) {
     const { nodes, edges, indexOf } = this.#graph;
-    const sourcesOf = (at: number) => (nodes[at]?.incoming ?? []).map((edge) => edges[edge]?.source ?? -1);
+    const sourcesOf = (nodeIndex: number) =>
+      (nodes[nodeIndex]?.incoming ?? []).map((edge) => edges[edge]?.source ?? -1);
     const before = nodesBefore(index, { sourcesOf });
     return { has: (nodeID: string) => before.has(indexOf.get(nodeID) ?? -1) };
   }
@@ -97,19 +101,19 @@ export class RunState {
     return this.#scopes.hasOffloaded;
   }
 
-  /** Removes the values of a large output, which its row has by now. */
+  /** Removes the values of a large output from memory. By now they are in its row. */
   offload(source: Source): void {
     this.#scopes.offload(source);
   }
 
-  /** Length of what it alone has in memory: the input, and outputs in `ctx`, as items of repetitions, and in the result. */
+  /** Length of what only this run has in memory: its input, the outputs in its scopes and its result, and the items of its repetitions. */
   get residentLength(): number {
     let length = this.#givenLength + this.#scopes.length + this.#endLength;
     for (const { source } of this.#repetitions.values()) length += source.length;
     return length;
   }
 
-  /** Length of the outputs of its ends. */
+  /** Length of the outputs of the end nodes that were reached. */
   get endLength(): number {
     return this.#endLength;
   }
@@ -139,7 +143,7 @@ export class RunState {
     return failures;
   }
 
-  /** The length of all outputs together. */
+  /** The length of all outputs of the run, for its limit. */
   get outputLength(): number {
     return this.#outputLength;
   }
@@ -174,7 +178,7 @@ export class RunState {
     return source;
   }
 
-  /** Takes the output of an activation that failed and is left all the same, and its error for the nodes after it. Returns their source. */
+  /** Takes the output of a failed activation after which the run goes on, and its error for the nodes after it. Returns the source of both. */
   pass(activation: Activation, config: unknown, { output, error, attempt }: PassedOutcome): Source {
     const { node, path } = activation;
     const passed = passedError(error, { nodeID: node.id, frame: path, attempt });
@@ -183,7 +187,7 @@ export class RunState {
     return source;
   }
 
-  /** Takes the items that a checkpoint refers to back into the repetition that has them. */
+  /** Restores the items of a repetition from the event that the checkpoint names. */
   restoreRepetition({ nodeID, path }: { nodeID: string; path: string }, output: JsonObject, repeat: Repeat): void {
     const activation = this.find(nodeID, path);
     const repetition = activation && this.#repetitions.get(activation);
@@ -191,8 +195,8 @@ export class RunState {
   }
 
   /**
-   * Takes an output that a checkpoint refers to into every `ctx` that had it, and into the result. To be called in the order of `seq`.
-   * The iteration of an end may be over. Returns its source.
+   * Restores an output that a checkpoint names into every scope that had it, and into the result. To be called in the order of `seq`. If the
+   * iteration of the node is over, its activation is not found: only the result of an end node then needs the output. Returns its source.
    */
   restoreOutput({ nodeID, path }: ActivationKey, output: JsonObject, seq: number): Source | undefined {
     const node = this.#graph.nodes[this.#graph.indexOf.get(nodeID) ?? -1];
@@ -209,7 +213,7 @@ export class RunState {
     return source;
   }
 
-  /** Takes the error of an output that was restored. */
+  /** Restores the error of a failed activation, whose output was restored before. */
   restorePassed({ nodeID, path }: ActivationKey, { error, attempt }: Failure, source: Source): void {
     const activation = this.find(nodeID, pathKey(path));
     if (!activation) return;
@@ -217,14 +221,14 @@ export class RunState {
     this.#scopes.restorePassed({ path: activation.path, nodeID, error: passed }, source);
   }
 
-  /** For a large output whose row a worker of an earlier version has written: it was read as a whole. */
+  /** Offloads a large output that was read as a whole: a worker of an earlier version wrote its row without a description. */
   #offloadRestored(source: Source): void {
     if (!source.large) return;
     source.value = undefined;
     this.#scopes.offload(source);
   }
 
-  /** The same for an output whose values are read from its row. */
+  /** Restores an output by its description only. Its values are read from its row for the nodes that name them. */
   restoreOffloaded({ nodeID, path }: ActivationKey, large: LargeOutput, seq: number): void {
     const activation = this.find(nodeID, pathKey(path));
     if (activation)
@@ -238,7 +242,7 @@ export class RunState {
   }
 
   /**
-   * Begins an iteration of a ready node's body. Its `ctx` is a copy of that around the node, with further values. Returns the activations
+   * Begins an iteration of a ready node's body. Its scope is a copy of the scope around the node, and `values`. Returns the activations
    * that become ready; none if the iteration has begun before.
    */
   open(activation: Activation, iteration: number, values: JsonObject): readonly Activation[] {
@@ -253,7 +257,7 @@ export class RunState {
     return this.#progress.isOver(activation, iteration);
   }
 
-  /** Forgets an iteration with its `ctx`: nothing that its nodes have set shows outside. */
+  /** Forgets an iteration with its scope: values that its nodes have set do not show outside of it. */
   close(activation: Activation, iteration: number): void {
     const path = this.#progress.leave(activation, iteration);
     if (path) this.#scopes.close(path);
@@ -269,7 +273,7 @@ export class RunState {
     return [...this.#repetitions.keys()];
   }
 
-  /** The activation whose body an iteration is of, for the path that activations in it share. */
+  /** The activation that repeats the innermost iteration of a path; undefined outside of bodies. */
   containerOf(path: IterationPath): Activation | undefined {
     const around = path.at(-1);
     return around && this.find(around.nodeID, pathKey(path.slice(0, -1)));
@@ -277,7 +281,7 @@ export class RunState {
 
   /**
    * Begins to repeat the body of an activation, once for each item. Returns the activations that become ready, and the source of the items, for
-   * the event. An activation that has to go on itself, because no iteration runs, counts as ready again.
+   * the event. If there are no items or there is no body, that is the activation itself: it goes on with an empty list of results.
    */
   repeat(
     activation: Activation,
@@ -298,7 +302,7 @@ export class RunState {
     return this.open(activation, repetition.at, valuesOf(repetition, repetition.at));
   }
 
-  /** Begins the iteration of a path, if its activation is before it. Returns the activations that become ready in it. */
+  /** Begins the innermost iteration of a path, if it is the next one of its repetition. Returns the activations that become ready in it. */
   reach(path: IterationPath): readonly Activation[] {
     const container = this.containerOf(path);
     const repetition = container && this.#repetitions.get(container);
@@ -314,7 +318,7 @@ export class RunState {
     return this.#goOn(activation.path);
   }
 
-  /** Ends the iteration of a path if it is over. Returns the activations of the next, or the activation that repeats it. */
+  /** Closes the innermost iteration of a path if all its branches have ended. Returns the activations of the next, or else the repeating one. */
   #goOn(path: IterationPath): readonly Activation[] {
     const container = this.containerOf(path);
     const repetition = container && this.#repetitions.get(container);
@@ -323,14 +327,14 @@ export class RunState {
     return endIteration(repetition) ? this.beginNext(container) : [container];
   }
 
-  /** The state with the activations that wait for a retry. */
+  /** The state of the run for a later restore. `retrying`: activations that wait for a retry. `isPaused`: no node runs, the run waits. */
   checkpoint({ retrying, isPaused }: { retrying: readonly Activation[]; isPaused: boolean }): Checkpoint {
     const activations = new Set([...this.#attempts.keys(), ...this.#failures.keys()]);
     const repetitions = [...this.#repetitions];
-    const lists = repetitions.map(([, { source }]) => source);
+    const itemSources = repetitions.map(([, { source }]) => source);
     const { sources: outputs, statusSource } = this.#result;
-    const ends = [...outputs.values(), ...(statusSource ? [statusSource] : [])];
-    const sources = new Set([...this.#scopes.sources(), ...ends, ...lists]);
+    const resultSources = [...outputs.values(), ...(statusSource ? [statusSource] : [])];
+    const sources = new Set([...this.#scopes.sources(), ...resultSources, ...itemSources]);
     const scopes = this.#scopes.snapshot();
     const logs = this.logs.snapshot();
     return {
@@ -371,12 +375,12 @@ export class RunState {
       if (failures > 0) this.#failures.set(activation, failures);
     }
     this.#outputLength = outputLength;
-    for (const { nodeID, path, seq, failures = 0, ...place } of repetitions) {
+    for (const { nodeID, path, seq, failures = 0, ...progress } of repetitions) {
       const activation = this.find(nodeID, path);
-      // Its row follows.
+      // The items follow with `restoreRepetition`.
       if (activation)
         this.#repetitions.set(activation, {
-          ...place,
+          ...progress,
           failures,
           repeat: unknownRepeat,
           items: [],
@@ -384,6 +388,7 @@ export class RunState {
           source: sourceAt(seq),
         });
     }
+    // An activation with an open iteration goes on when this ends.
     return ready.filter((activation) => this.#repetitions.get(activation)?.phase !== 'open');
   }
 
@@ -400,7 +405,7 @@ export class RunState {
     this.#repetitions.delete(activation);
   }
 
-  /** Takes an event of an earlier owner. Returns the activations that it made ready; undefined if it does not settle its activation. */
+  /** Applies an event of an earlier owner. Returns the activations that it made ready; undefined if its activation goes on waiting or is retried. */
   replay(activation: Activation, event: PastEvent): readonly Activation[] | undefined {
     const { attempt, status, exit, output, large, error, repeat, failsItem, seq } = event;
     this.#attempts.set(activation, Math.max(this.attemptsOf(activation), attempt));
@@ -413,7 +418,7 @@ export class RunState {
       return next;
     }
     if (failsItem && error) return this.failItem(activation, error);
-    // A handled failure left by an exit; a failure that is retried, or that ended the run, did not.
+    // A failure that is handled has an exit; one that is retried, or that ended the run, has none.
     const isSettled = status === 'SUCCESS' || status === 'SKIPPED' || (status === 'FAILED' && exit !== null);
     if (!isSettled) return undefined;
     if (large) {
@@ -433,7 +438,7 @@ export class RunState {
     return this.settle(activation, exit);
   }
 
-  /** The items in the output of the event with which a repetition begins; those of a chunk stand in its own row. */
+  /** The items of a repetition, from the output of its first event. Items of a chunk are not repeated there: they come from the row of the chunk. */
   #itemsOf({ path }: Activation, { items }: JsonObject): Pick<Repetition, 'items' | 'first'> {
     if (this.#chunk && path.length === 0) return this.#chunk;
     return { items: Array.isArray(items) ? items : [], first: 0 };
@@ -444,7 +449,7 @@ export class RunState {
 export interface SizedOutput {
   output: JsonObject;
   length: number;
-  /** From which on its values may be offloaded. */
+  /** Length from which on the values may be offloaded. */
   largeLength?: number | undefined;
 }
 
@@ -461,7 +466,7 @@ interface Repeated {
   items: readonly Json[];
   repeat: Repeat;
   first?: number;
-  /** Length of the JSON text of the items, if this run has them in an output. */
+  /** Length of the JSON text of the items; 0 in a chunk, which has them in its own row and not in an output. */
   length: number;
 }
 
@@ -483,4 +488,5 @@ function offloadedPatch({ keys }: LargeOutput): JsonObject {
   return Object.fromEntries(keys.map((key) => [key, null]));
 }
 
+/** Stands in for the settings of a repetition until its event is read. */
 const unknownRepeat: Repeat = { itemVariable: 'item', indexVariable: 'index', delayMs: 0, failedItems: 'fail' };

@@ -19,9 +19,9 @@ import { type Wait, Waits } from './waits.ts';
 
 /** A version of a workflow as the engine uses it; all its runs share the object. */
 export interface LoadedVersion {
-  /** The creator of its tenant, who has one share of a worker's places however many tenants and callers there are. */
+  /** The creator of its tenant, who gets one share of a worker's slots, however many tenants the creator has. */
   creatorID: string;
-  /** The user or key that saved it. Null if it was saved before that was stored. */
+  /** The user or key that saved it. Null if it was saved before authors were stored. */
   author: Actor | null;
   graph: Graph;
   options: WorkflowOptions;
@@ -47,14 +47,14 @@ export interface Attempt {
 export type ReleaseReason = 'done' | 'parked' | 'yielded' | 'fenced' | 'drained';
 
 /**
- * Events after which a commit carries a checkpoint. A restore reads at most about as many events as lie between two; a run that is
- * released is restored soon, one that is owned on only after a crash.
+ * The number of events since the last checkpoint from which a commit carries the next one, by how it releases the run. A restore reads about
+ * as many events. A run that stays owned (`none`) is restored only after a crash, so its checkpoints may be rare.
  */
 const CHECKPOINT_EVERY = { none: 1000, yield: 100, park: 100 };
 
 /**
  * A run while this process owns it: where it is in its graph, the outputs of its nodes, and the changes that the next commit
- * writes. Every verb changes memory only. Nodes are executed by the dispatcher; the committer takes the pending commits.
+ * writes. Every method changes memory only. Nodes are executed by the dispatcher; the committer takes the pending commits.
  */
 export class Run {
   readonly id: string;
@@ -70,7 +70,7 @@ export class Run {
   readonly flow: FlowKey;
   readonly version: LoadedVersion;
   readonly state: RunState;
-  /** It may have ended a worker. It yields as soon as its interrupted nodes have ended, because other crash-suspected runs wait. */
+  /** The run may have crashed a worker. It yields as soon as its interrupted nodes have ended, because other crash-suspected runs wait. */
   readonly isCrashSuspected: boolean;
   readonly #testMode: TestMode;
   readonly claimedAt = Date.now();
@@ -79,7 +79,7 @@ export class Run {
   readonly #released = Promise.withResolvers<void>();
   readonly #running = new Set<Activation>();
   readonly #waits = new Waits();
-  /** Nodes whose wait is over. The commit that records their outcome deletes it: until then a crash must find it again. */
+  /** Nodes whose wait is over. The commit of their outcome deletes the row of the wait: after a crash before that, the next owner needs it. */
   readonly #ended = new Set<Activation>();
   /** Nodes that are ready but not started, because the run yields. */
   readonly #backlog: Activation[] = [];
@@ -92,11 +92,11 @@ export class Run {
   /** The database has refused a commit, and the run fails. */
   #isRefused = false;
   #releaseReason: ReleaseReason | null = null;
-  /** Its last event says that it waits. */
+  /** Whether the last event says that the run waits. */
   #isPaused = false;
-  /** Reads of waits under way. The run does not park meanwhile, or a result found by them would be lost. */
+  /** How many reads of waits are under way. The run does not park meanwhile, or the results that they find would be lost. */
   #readings = 0;
-  /** The end of a chunk whose items have ended. */
+  /** The end of a run that is a chunk, set when its items have ended. */
   #ending: PendingCommit['end'] = null;
 
   constructor(row: ClaimedRow, version: LoadedVersion, chunk: Chunk | null = null) {
@@ -122,7 +122,7 @@ export class Run {
     return this.#seq;
   }
 
-  /** The `wake_seq` whose wait results are known here. */
+  /** The `wake_seq` up to which this process has read the wait results. */
   get observedWakeSeq(): number {
     return this.#observedWakeSeq;
   }
@@ -132,7 +132,7 @@ export class Run {
     return this.#abort.signal;
   }
 
-  /** Resolves when the run has begun in this process, its earlier events and waits included, or was released. Until then it looks finished. */
+  /** Resolves when the run has begun in this process, its earlier events and waits included, or was released. Until then the run looks finished. */
   get begun(): Promise<void> {
     return this.#begun.promise;
   }
@@ -176,12 +176,12 @@ export class Run {
     return this.#waits.hasChildren;
   }
 
-  /** Whether writes are refused. */
+  /** Whether the run is a test in which nodes must not write. */
   get isDryRun(): boolean {
     return this.#testMode.dryRun ?? false;
   }
 
-  /** The output that an activation gives without being executed; undefined if it is executed. */
+  /** The output that a test run gives for an activation in place of executing it; undefined if it is executed. */
   pinOf({ node }: Activation): Pin | undefined {
     const { pinned = {} } = this.#testMode;
     return Object.hasOwn(pinned, node.id) ? pinned[node.id] : undefined;
@@ -195,7 +195,7 @@ export class Run {
     return this.#waits.of(activation);
   }
 
-  /** Announces an attempt of an activation with the next commit, as a start by `outcome` if that has made it ready. */
+  /** Announces an attempt with the next commit: in the event of `outcome`, if that made the activation ready, else in an event of its own. */
   launch(activation: Activation, outcome: PendingEvent | null): void {
     this.#running.add(activation);
     this.state.countAttempt(activation);
@@ -205,7 +205,10 @@ export class Run {
     else this.#announce(activation, 'RUNNING');
   }
 
-  /** Keeps the run from ending or parking until an activation is executed that no event announces: a first one, or one that goes on after its iterations. */
+  /**
+   * Keeps the run from ending or parking until the activation is executed. For activations that no event announces: the first of a run, and
+   * one that continues after its iterations.
+   */
   expect(activation: Activation): void {
     this.#running.add(activation);
   }
@@ -238,7 +241,7 @@ export class Run {
     return event;
   }
 
-  /** Leaves nodes that are ready for the next owner: the run yields. */
+  /** Leaves ready nodes to the next owner. The run is to be released now (it yields), because other runs wait or need its memory. */
   postpone(activations: readonly Activation[]): void {
     this.#backlog.push(...activations);
   }
@@ -253,7 +256,7 @@ export class Run {
     this.resume(activation, wait, onDue);
   }
 
-  /** Records reminders of a question, whose wait goes on until the next moment. */
+  /** Records reminders of a question. Its wait goes on until the next reminder, or until the question expires. */
   remind(activation: Activation, reminders: readonly ReminderMessage[], wait: Wait, onDue: () => void): void {
     for (const reminder of reminders) {
       const { collectionRequestID, number, of } = reminder;
@@ -262,7 +265,7 @@ export class Run {
       this.#pending.reminders.push(reminder);
     }
     this.#pending.release = 'none';
-    // In place of the earlier row, whose time is over.
+    // The row of the wait, whose time has come, is replaced.
     this.#pending.resolved.push(activation);
     this.wait(activation, wait, onDue);
   }
@@ -296,7 +299,10 @@ export class Run {
     this.#readings -= 1;
   }
 
-  /** Takes note of a wake whose wait results have been read. A run that is being released drops them, so its commit, when sent again, must find the wake. */
+  /**
+   * Records that the wait results up to this `wake_seq` have been read. Not if the run is being released: it drops these results, so its commit
+   * has to find that it was woken, and make it READY again.
+   */
   observeWake(wakeSeq: number): void {
     if (!this.#isReleasing) this.#observedWakeSeq = Math.max(this.#observedWakeSeq, wakeSeq);
   }
@@ -309,12 +315,12 @@ export class Run {
     else if (this.#readings === 0 && !this.#waits.hasShort) this.#pending.release = 'park';
   }
 
-  /** Sets the output with which the run completes, in place of those of its ends. */
+  /** Sets the output with which the run completes, in place of the outputs of its end nodes. */
   endWith(output: Json): void {
     this.#ending = { status: 'COMPLETED', output, error: null };
   }
 
-  /** Fails the run, at an attempt of an activation if it is to blame, and cancels its activations that run, wait or repeat their body. */
+  /** Fails the run and cancels its activations that run, wait or repeat their body. `at`: the attempt that caused the failure, if any. */
   fail(error: AppError, at: Attempt | null): void {
     this.#cancelOthers(at?.activation, null);
     const where = { nodeID: at?.activation.node.id ?? null, attempt: at?.attempt ?? null };
@@ -341,7 +347,7 @@ export class Run {
 
   /**
    * Fails the run after the database has refused a commit. The failure replaces everything else that was to be written. Returns false if
-   * that failure is what was refused: it is to be written again.
+   * the refused commit was already this failure, which then has to be written again.
    */
   refuse(pending: PendingCommit, error: AppError): boolean {
     if (this.#isRefused) {
@@ -355,7 +361,7 @@ export class Run {
     return true;
   }
 
-  /** Gives the pending commit to the committer. After one that ends or releases the run, nothing is added. */
+  /** Gives the pending commit to the committer. After a commit that ends or releases the run, no changes are added. */
   takePending(): PendingCommit {
     const pending = this.#pending;
     this.#pending = emptyCommit();
@@ -375,17 +381,17 @@ export class Run {
     return pending;
   }
 
-  /** Takes note that the run waited when it was last owned: its next event says that it goes on. */
+  /** Records that the run waited when it was last owned: its next event tells clients that it goes on. */
   goOn(): void {
     this.#isPaused = true;
   }
 
-  /** Tells clients, with the first event of a commit, that the run goes on, and with the last that it waits. */
+  /** Adds to the first event of a commit that the run goes on after a pause, and to the last that it now waits. Clients see both. */
   #tellStatus(pending: PendingCommit): void {
     const [first] = pending.events;
     if (this.#isPaused && first) {
       this.#isPaused = false;
-      // The end of a run says enough.
+      // An event without an activation is the end of the run, which clients need no further word about.
       if (first.activation) first.payload = withField(first.payload, 'goesOn', true);
     }
     if (pending.release !== 'park' || this.#isPaused) return;
@@ -395,12 +401,12 @@ export class Run {
     else this.#tell(pending, 'WAITING', withField(null, 'waits', waits));
   }
 
-  /** Takes note that the run has begun, or goes on from what it did before. */
+  /** Records that the run has begun here, or has been restored. */
   begin(): void {
     this.#begun.resolve();
   }
 
-  /** Takes note of the checkpoint that the run was restored from. */
+  /** Records the number of the checkpoint that the run was restored from. */
   continueFrom(seq: number): void {
     this.#checkpointSeq = seq;
   }
@@ -410,7 +416,7 @@ export class Run {
     return this.#checkpointSeq > 0;
   }
 
-  /** Takes note of a commit up to this number. */
+  /** Records that events up to this number are committed. */
   committed(seq: number): void {
     this.#seq = seq;
   }
@@ -440,14 +446,15 @@ export class Run {
     events.push({ activation: null, attempt: 1, status, exit: null, payload, started: [] });
   }
 
-  #cancelOthers(than: Activation | undefined, payload: string | null): void {
+  /** Cancels all activations that run, wait or repeat their body, except one. */
+  #cancelOthers(except: Activation | undefined, payload: string | null): void {
     const waiting = this.#waits.activations;
     // The start of a disabled node was not announced.
     for (const activation of new Set([...this.#running, ...waiting, ...this.state.repeating]))
-      if (activation !== than && !activation.node.isDisabled) this.#announce(activation, 'CANCELLED', payload);
-    // Selects the statement with waits, which in a terminal commit deletes all waits of the run.
+      if (activation !== except && !activation.node.isDisabled) this.#announce(activation, 'CANCELLED', payload);
+    // With ended waits the committer uses the statement that writes waits. In a terminal commit it deletes all waits of the run.
     this.#pending.resolved.push(...waiting, ...this.#ended);
-    // Not written yet and never needed: the commit cancels only questions that an earlier one has stored.
+    // Pending changes that are not needed any more. The commit cancels only questions that an earlier commit has stored.
     Object.assign(this.#pending, {
       waits: [],
       requests: [],
@@ -471,7 +478,7 @@ export class Run {
     });
   }
 
-  /** The same commit may have a wait not yet written. */
+  /** Deletes the row of an ended wait with the next commit, and drops the wait if it is pending in this commit. */
   #deleteEndedWait(activation: Activation): void {
     if (!this.#ended.delete(activation)) return;
     this.#pending.waits = this.#pending.waits.filter((wait) => wait.activation !== activation);

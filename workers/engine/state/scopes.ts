@@ -3,27 +3,27 @@ import type { IterationPath } from '#shared/workflow/progress/activation.ts';
 import type { Source } from './source.ts';
 
 interface Scope {
-  /** Replaced as a whole where values leave it: a node that has begun keeps the object that it began with. */
+  /** Replaced by a copy when values are offloaded: a node that has begun still reads the object that it began with. */
   ctx: JsonObject;
   /** Values that no output has set: the input of the run, or the item of an iteration. */
   readonly given: JsonObject;
-  /** The output that has set its value, by key. */
+  /** For each key, the output that has set its value. */
   readonly sources: Map<string, Source>;
-  /** The errors of nodes that failed and were left all the same, by their ids, the latest last. */
+  /** The errors of failed nodes after which the run went on, by the ids of the nodes, the latest last. */
   readonly errors: Map<string, PassedError>;
 }
 
-/** An error, and the outcome that has it. */
+/** An error, and the outcome that it belongs to. */
 interface PassedError {
   error: JsonObject;
   source: Source;
 }
 
-/** The scope of an open iteration as JSON, with outputs by the numbers of their rows. */
+/** The scope of an open iteration as JSON, with the numbers of the events that have its outputs. */
 export interface ScopeSnapshot {
   path: IterationPath;
   given: JsonObject;
-  /** Keys that it has from those given to the outermost scope, as the input of the run, which no checkpoint repeats. */
+  /** Keys with a value that was given to the outermost scope, such as the input of the run. No checkpoint repeats these values. */
   inherited?: string[];
   outputs: number[];
 }
@@ -41,33 +41,33 @@ interface Passed {
   error: JsonObject;
 }
 
-/** Keys of `ctx`; all of them where it is known only later which. */
+/** The keys of `ctx` that a node may read; `all` if that is known only when its code runs. */
 export type Keys = ReadonlySet<string> | 'all';
 
-/** A value that is not here, by its key. */
+/** A key of `ctx` whose value is offloaded, and the output that has it. */
 export type Missing = readonly [key: string, source: Source];
 
-/** Stands in `ctx` for a value that is read for the nodes that name it. Throws where a node passes it on without. */
+/** Stands in `ctx` for an offloaded value, which is read from its row for nodes that name it. Throws if it is written as JSON instead. */
 const OFFLOADED: Json = Object.freeze({
   toJSON(): never {
     throw new Error('A value that is kept apart was not read');
   },
-  // A function is no JSON, which is its purpose.
+  // The cast: the function is not JSON, because it is there to throw.
 }) as unknown as Json;
 
-/** The values that are here. */
+/** A scope without the keys whose values are offloaded. */
 export function withoutOffloaded(ctx: JsonObject): JsonObject {
   const entries = Object.entries(ctx);
-  const here = entries.filter(([, value]) => value !== OFFLOADED);
-  return here.length === entries.length ? ctx : Object.fromEntries(here);
+  const resident = entries.filter(([, value]) => value !== OFFLOADED);
+  return resident.length === entries.length ? ctx : Object.fromEntries(resident);
 }
 
-/** The scopes that templates and code call `ctx`: that of the nodes outside of bodies, and one for each open iteration. */
+/** The scopes that templates and code call `ctx`: one for the nodes outside of bodies, and one for each open iteration. */
 export class Scopes {
   readonly #outermost: Scope;
   /** The scopes of open iterations, by the path that the activations of an iteration share. */
   readonly #inner = new Map<IterationPath, Scope>();
-  /** The numbers of the outputs that the `ctx` of an iteration from a checkpoint had. */
+  /** For each scope that a checkpoint had: the numbers of the events whose outputs belong into it. */
   readonly #expected = new WeakMap<Scope, ReadonlySet<number>>();
   #length = 0;
   #hasOffloaded = false;
@@ -76,7 +76,7 @@ export class Scopes {
     this.#outermost = createScope(given);
   }
 
-  /** Length of the outputs whose values are here. */
+  /** Length of the outputs whose values are in memory. */
   get length(): number {
     return this.#length;
   }
@@ -101,7 +101,7 @@ export class Scopes {
     });
   }
 
-  /** Opens the scope of an iteration: a copy of that around it, with values of its own. What is set in either does not show in the other. */
+  /** Opens the scope of an iteration: a copy of the scope around it, and `values`. Later changes of one do not show in the other. */
   open(path: IterationPath, around: IterationPath, values: JsonObject): void {
     const { ctx, given, sources, errors } = this.#scope(around);
     const inherited = Object.entries(given).filter(([key]) => !sources.has(key));
@@ -116,7 +116,7 @@ export class Scopes {
     });
   }
 
-  /** Forgets the scope of an iteration, and of those in it. */
+  /** Forgets the scope of an iteration, and the scopes of iterations inside of it. */
   close(path: IterationPath): void {
     for (const [other, scope] of this.#inner) {
       if (!isWithin(other, path)) continue;
@@ -130,12 +130,12 @@ export class Scopes {
     this.#put(this.#scope(path), patch, source);
   }
 
-  /** Takes note that a node has failed and is left all the same. */
+  /** Records the error of a failed node after which the run goes on. */
   pass({ path, nodeID, error }: Passed, source: Source): void {
     this.#pass(this.#scope(path), nodeID, { error, source });
   }
 
-  /** The same in every scope that had the error, in the order of `seq`. */
+  /** Records such an error in every scope that a checkpoint says had it. To be called in the order of `seq`. */
   restorePassed({ path, nodeID, error }: Passed, source: Source): void {
     if (path.length === 0) this.pass({ path, nodeID, error }, source);
     for (const scope of this.#inner.values())
@@ -160,12 +160,12 @@ export class Scopes {
     return [...this.#scope(path).errors].findLast(([nodeID]) => nodeIDs.has(nodeID))?.[1].error;
   }
 
-  /** The outcomes that still have a value or an error in a scope. */
+  /** The outputs from which a scope still has a value or an error. */
   sources(): Source[] {
     return [this.#outermost, ...this.#inner.values()].flatMap((scope) => [...sourcesOf(scope)]);
   }
 
-  /** Removes the values of a large output, which its row has by now. */
+  /** Removes the values of a large output from memory. By now they are in its row. */
   offload(source: Source): void {
     if (source.isOffloaded) return;
     if (source.uses > 0) this.#length -= source.length;
@@ -173,12 +173,14 @@ export class Scopes {
     if (source.uses === 0) return;
     this.#hasOffloaded = true;
     for (const scope of [this.#outermost, ...this.#inner.values()]) {
-      const keys = [...scope.sources].flatMap(([key, own]) => (own === source ? [[key, OFFLOADED] as const] : []));
+      const keys = [...scope.sources].flatMap(([key, keySource]) =>
+        keySource === source ? [[key, OFFLOADED] as const] : [],
+      );
       if (keys.length > 0) scope.ctx = { ...scope.ctx, ...Object.fromEntries(keys) };
     }
   }
 
-  /** The scopes of open iterations. */
+  /** The scopes of open iterations, for a checkpoint. */
   snapshot(): ScopeSnapshot[] {
     const { given: outermost } = this.#outermost;
     return [...this.#inner].map(([path, scope]) => {
@@ -194,7 +196,7 @@ export class Scopes {
     });
   }
 
-  /** Opens the scope of an iteration from a snapshot, before its outputs are set again. */
+  /** Opens the scope of an iteration from a snapshot. Its outputs are restored afterwards. */
   load(path: IterationPath, { given, inherited = [], outputs }: Omit<ScopeSnapshot, 'path'>): void {
     const { given: outermost } = this.#outermost;
     const scope = createScope({
@@ -205,14 +207,14 @@ export class Scopes {
     this.#expected.set(scope, new Set(outputs));
   }
 
-  /** Sets the values of an output again in every scope that had them, in the order of `seq`. */
+  /** Sets the values of an output in every scope that a checkpoint says had them. To be called in the order of `seq`. */
   restore({ path, patch }: Patch, source: Source): void {
     if (path.length === 0) this.set({ path, patch }, source);
-    for (const [own, scope] of this.#inner) {
+    for (const [scopePath, scope] of this.#inner) {
       if (!this.#expected.get(scope)?.has(source.seq)) continue;
       this.#put(scope, patch, source);
-      // An output from around the iteration is older than the values given to it.
-      if (own !== path) this.#restoreGiven(scope);
+      // An output from outside of the iteration is older than the values given to the iteration, and must not replace them.
+      if (scopePath !== path) this.#restoreGiven(scope);
     }
   }
 

@@ -6,27 +6,27 @@ export interface Wait {
   kind: 'time' | 'child' | 'input' | 'event' | 'chunks';
   /** `park`: the result continues the node. `retry`: the node runs again. `next`: the node begins the next iteration of its body. */
   purpose: 'park' | 'retry' | 'next';
-  /** From now; null without an end. */
+  /** Milliseconds from now until the wait is over, or is looked at again; null without an end. */
   ms: number | null;
-  /** From its beginning, if that is not now. */
+  /** Milliseconds from the beginning of the wait to its end, if it has begun before. */
   spanMs?: number | null;
-  /** When a question expires, which is later than `ms` while there are reminders. */
+  /** Milliseconds until a question expires. `ms` is shorter while a reminder comes first. */
   expiresInMs?: number | null;
-  /** The child, the question, the wait for an event or the map, and its id. */
+  /** The id of the child run, the question, the wait for an event, or the map. */
   ref?: string | undefined;
   child?: PendingChild;
   request?: PendingRequest;
   awaited?: AwaitedEvent;
   map?: PendingMap;
-  /** How many reminders of a question the timeline has. */
+  /** How many reminders of a question have been recorded. */
   reminded?: number;
 }
 
 interface Waiting extends Pick<Wait, 'kind' | 'purpose' | 'ref'> {
   dueAt: number | null;
-  /** From its beginning to its end. */
+  /** Milliseconds from the beginning of the wait to its end. */
   spanMs: number | null;
-  /** The end that clients are told. */
+  /** The end of the wait as clients see it: for a question, when it expires. */
   until: number | null;
   reminded: number;
   timer: NodeJS.Timeout | null;
@@ -39,6 +39,7 @@ const reasons = {
   input: 'input',
   event: 'event',
 } as const satisfies Record<Wait['kind'], RunWait['reason']>;
+/** The wait of the lowest rank is shown to clients as the one of the run. */
 const ranks = { input: 0, event: 1, child: 2, chunks: 2, time: 3 } as const satisfies Record<Wait['kind'], number>;
 
 /** A run does not park for delays up to this: parking and claiming again would cost more. */
@@ -72,7 +73,7 @@ export class Waits {
   /** The reason for which the run waits; of several waits the one that a user can act on, or that ends first. */
   get reason(): RunWait | undefined {
     const [first] = [...this.#waiting.values()].sort(
-      (one, other) => ranks[one.kind] - ranks[other.kind] || (one.dueAt ?? Infinity) - (other.dueAt ?? Infinity),
+      (a, b) => ranks[a.kind] - ranks[b.kind] || (a.dueAt ?? Infinity) - (b.dueAt ?? Infinity),
     );
     if (!first) return undefined;
     const { kind, ref, until } = first;
@@ -83,12 +84,12 @@ export class Waits {
     };
   }
 
-  /** Whether one of them ends so soon that the run does not park. */
+  /** Whether one of the waits ends so soon that the run does not park. */
   get hasShort(): boolean {
     return [...this.#waiting.values()].some(isShort);
   }
 
-  /** `onDue` is called when the time comes. */
+  /** Begins a wait. `onDue` is called when its time comes. */
   begin(
     activation: Activation,
     { kind, purpose, ms, spanMs = ms, ref, reminded = 0, expiresInMs = ms }: Wait,
@@ -97,8 +98,8 @@ export class Waits {
     clearTimeout(this.#waiting.get(activation)?.timer ?? undefined);
     const timer = ms === null ? null : setTimeout(onDue, Math.min(Math.max(ms, 0), 2 ** 31 - 1));
     const [dueAt, until] = [inFuture(ms), inFuture(expiresInMs)];
-    const what = { kind, purpose, ...(ref !== undefined && { ref }) };
-    this.#waiting.set(activation, { ...what, dueAt, spanMs, until, reminded, timer });
+    const subject = { kind, purpose, ...(ref !== undefined && { ref }) };
+    this.#waiting.set(activation, { ...subject, dueAt, spanMs, until, reminded, timer });
   }
 
   /** Calls `onDue` again later, for a wait that is not over yet by the database's clock. */
