@@ -14,16 +14,16 @@ import { isShortNode, type Slots } from './slots.ts';
 import type { NodeResult, Transition } from './transition.ts';
 
 /**
- * An owned run yields after this time if other runs wait. Not after a number of nodes: a claim costs as much as a hundred of them, which take
- * a fraction of this time.
+ * An owned run yields after this time if other runs wait. A limit by the number of nodes would be worse: the claim of the next run costs as
+ * much as a hundred nodes, which take only a fraction of this time.
  */
 const QUANTUM_MS = 1000;
-/** When a question that is not over yet by the database's clock is read again. */
+/** Pause until a wait is read again that is due by the clock of this process but not yet by that of the database. */
 const REREAD_MS = 500;
 
 /**
- * Starts the nodes of owned runs. The walk of a node: `execute` has the executor run it in a slot, the reducer takes its result into the
- * run, `follow` adds what that makes ready to the pending commit, and `startNext` executes it when the commit is durable.
+ * Starts the nodes of owned runs. A node goes through four steps: `execute` has the executor run it in a slot, the reducer applies its
+ * result to the run, `follow` adds the nodes that become ready to the pending commit, and `startNext` executes them once that is durable.
  */
 export interface NodeDispatcher {
   /** Begins a run without history. */
@@ -43,7 +43,7 @@ interface Dependencies extends Process {
   shouldYield(): boolean;
   /** Reads the run's waits and passes them to `applyWaits`. */
   reread(run: Run): void;
-  /** The same for a read that was counted before and must not fail. */
+  /** The same for a read that the run already counts (`readWhenDurable`). It is repeated until it succeeds, or the run is given up. */
   readFirst(run: Run): void;
 }
 
@@ -54,7 +54,7 @@ export function createNodeDispatcher(dependencies: Dependencies): NodeDispatcher
     const inline: Activation[] = [];
     for (const activation of run.state.begin()) {
       run.state.countAttempt(activation);
-      // Until it is computed: a process that was held up since it began leaves even the first node to the next commit.
+      // Keeps the run from parking: in a slow process the batch may be full at once, so that the node is computed after the next commit.
       run.expect(activation);
       if (run.chunk) return settle(run, activation, { kind: 'chunk begins', chunk: run.chunk });
       if (isInline(run, activation)) inline.push(activation);
@@ -67,11 +67,11 @@ export function createNodeDispatcher(dependencies: Dependencies): NodeDispatcher
   function execute(run: Run, activation: Activation, waitResult?: WaitResult): void {
     if (run.isOver) return;
     run.start(activation);
-    const given = withoutExecution(run, activation);
-    if (given) return settle(run, activation, given);
+    const knownResult = withoutExecution(run, activation);
+    if (knownResult) return settle(run, activation, knownResult);
     void slots.enter({
       flow: run.flow,
-      // A read takes memory, which short nodes have none of.
+      // Reading an offloaded value needs a reservation of memory, and short nodes get none.
       isShort: isShortNode(activation.node) && isResident(run, activation),
       isOver: () => run.isOver,
       run: async () => {
@@ -82,15 +82,15 @@ export function createNodeDispatcher(dependencies: Dependencies): NodeDispatcher
   }
 
   /**
-   * Takes the result of an activation into the run, and goes on. Without a pause in between: with neither a running activation nor a wait, the
-   * run would look as if it could rest.
+   * Applies the result of an activation to the run, and goes on with what follows. Nothing may be awaited in between: a run with neither a
+   * running activation nor a wait would look as if it could end or park.
    */
   function settle(run: Run, activation: Activation, result: NodeResult): void {
     const transition = reduce(config, run, activation, result);
     computeInline(run, follow(run, activation, transition), lengthOf(transition));
   }
 
-  /** Adds a wait, or the activations that became ready, to the pending commit. Returns those of them to be computed at once. */
+  /** Adds a wait, or the activations that became ready, to the pending commit. Returns the activations to be computed at once. */
   function follow(run: Run, activation: Activation, transition: Transition): readonly Activation[] {
     if (transition === null) return [];
     if ('wait' in transition) {
@@ -114,8 +114,8 @@ export function createNodeDispatcher(dependencies: Dependencies): NodeDispatcher
   }
 
   /**
-   * Computes pure activations and the pure activations that follow from them, in the order of one commit per node, and submits the commit.
-   * After a large outcome they wait for its commit, so that other runs have the event loop in between.
+   * Computes pure activations, and the pure ones that they make ready, in the order in which single commits would, and submits one commit.
+   * Activations that the batch has no room for, as after a large outcome (`lengthBefore`), are executed after it: other runs come between.
    */
   function computeInline(run: Run, activations: readonly Activation[], lengthBefore = 0): void {
     const waiting = [...activations];
@@ -147,11 +147,11 @@ export function createNodeDispatcher(dependencies: Dependencies): NodeDispatcher
 
   function beginWait(run: Run, activation: Activation, wait: Wait): void {
     run.wait(activation, wait, () => onDue(run, activation));
-    // The event may have come before. It is looked for once the wait stands in the database; until then the run does not park.
+    // The event may have come before the wait. It is searched for once the wait is in the database; until then the run does not park.
     if (wait.awaited) run.readWhenDurable();
   }
 
-  /** Goes on with an activation none of whose iterations runs: the next begins later, or there is no other. */
+  /** Continues an activation that repeats its body while no iteration runs: waits for the next one, or after the last has it executed. */
   function goOnRepeating(run: Run, activation: Activation): void {
     const { phase, repeat } = run.state.repetitionOf(activation) ?? {};
     if (phase === 'between' && repeat)
@@ -199,12 +199,12 @@ export function createNodeDispatcher(dependencies: Dependencies): NodeDispatcher
     else if (question) remind(run, activation, question, () => onDue(run, activation));
   }
 
-  /** The time of a wait has come while the run is owned. */
+  /** Ends a wait whose time has come while the run is owned, or has the database decide whether it is over. */
   function onDue(run: Run, activation: Activation): void {
     const waiting = run.waitOf(activation);
     if (!waiting || run.isOver) return;
     if (waiting.kind === 'time') return endWait(run, activation, { kind: 'time', ms: waiting.spanMs ?? 0 });
-    // The time to answer is up. The database decides whether the answer came first, and its clock began with the commit.
+    // The database decides whether an answer came before the time was over. Its time began with the commit, later than this timer.
     run.askAgain(activation, REREAD_MS, () => onDue(run, activation));
     reread(run);
   }
@@ -227,7 +227,7 @@ export function createNodeDispatcher(dependencies: Dependencies): NodeDispatcher
   return { begin, resume, applyWaits, startNext };
 }
 
-/** Whether an activation is computed for the commit of the outcome that makes it ready, and not after that. */
+/** Whether an activation is computed at once, so that the commit of the outcome that makes it ready carries its outcome too. */
 function isInline(run: Run, activation: Activation): boolean {
   const { isPure, isDisabled } = activation.node;
   const takesNoTime = isPure || isDisabled || run.pinOf(activation) !== undefined;

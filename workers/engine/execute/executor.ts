@@ -50,7 +50,7 @@ export function withoutExecution(run: Run, activation: Activation): NodeResult |
   return pin && { kind: 'pinned', pin };
 }
 
-/** Whether the activation is the map itself, in a chunk of it. */
+/** Whether the run is a chunk of a map and the activation is the map node, at which the chunk begins and ends. */
 function isRootOfChunk({ chunk }: Run, { path }: Activation): boolean {
   return chunk !== null && path.length === 0;
 }
@@ -87,7 +87,7 @@ async function executeAttempt(
   const task = createTask(run, activation, waitResult, process.logger);
   let resolved: unknown;
   try {
-    // A statement that Postgres did not answer is repeated, for as long as it is away: nothing has happened yet.
+    // Statements that Postgres did not answer are repeated for as long as it is away: the node has had no effect yet.
     const waiting = task.waiting({});
     const goesOn = waitResult !== undefined || run.state.repetitionOf(activation) !== undefined;
     const filling = fillConfig(process, run, { activation, task });
@@ -99,7 +99,7 @@ async function executeAttempt(
     if (assets.length > 0) await retryUntilAvailable(() => checkAssets(process.rights, run, { node, assets }), waiting);
     const whileExecuting = task.waiting({
       isUnavailable: (error) => error instanceof StoreAway,
-      // The node's time is for its own work.
+      // The time limit is for the work of the node, not for the wait until Postgres is back.
       onUnavailable: () => task.stopClock(),
     });
     const result = await retryUntilAvailable(() => executeClocked(process, task.with(resolved), node), whileExecuting);
@@ -132,7 +132,10 @@ async function fillConfig(
   return resolveConfig(node, task.scope, rootsOf(task.variables));
 }
 
-/** The result that a node waited for has come: a variable that is gone by then, or a value of another branch, does not undo it. */
+/**
+ * The saved config of a node that continues after its wait, if its templates cannot be filled any more. A variable that was deleted meanwhile, or
+ * a value of another branch, must not undo the wait result.
+ */
 function withoutFilling(node: GraphNode, error: unknown): unknown {
   if (error instanceof AppError && error.code === 'VALIDATION_ERROR') return node.config;
   throw error;
@@ -141,11 +144,11 @@ function withoutFilling(node: GraphNode, error: unknown): unknown {
 async function readVariables({ nodes }: Process, run: Run, { node, task }: { node: GraphNode; task: AttemptTask }) {
   const names = (node.variables?.named ?? []).map(({ name }) => name);
   const isUnavailable = (error: unknown) => error instanceof StoreAway;
-  const all = await retryUntilAvailable(
+  const variables = await retryUntilAvailable(
     () => nodes.variables.read(run.tenantID, names),
     task.waiting({ isUnavailable }),
   );
-  return variablesOf(node, all);
+  return variablesOf(node, variables);
 }
 
 /** The result of an attempt that threw: it failed, or a dry run has refused its write. */
@@ -165,7 +168,7 @@ interface MapToBegin {
   task: AttemptTask;
 }
 
-/** Begins to work off items in chunks, unless there is nothing to do. */
+/** Begins a map, whose items are processed in chunks. Without items or a body, the node continues at once with no results. */
 async function beginMap(process: Process, run: Run, { activation, map, task }: MapToBegin): Promise<NodeResult | null> {
   const { park: _, ...plan } = map;
   if (map.items.length === 0 || activation.node.body === null) {

@@ -7,7 +7,7 @@ export class InlineBatch {
   #count = 0;
   #length = 0;
 
-  /** `length`: that of the outcome before the activations, which has occupied the process already. `now`: a clock in milliseconds. */
+  /** `length`: length of the outcome before the activations, whose handling has already kept the event loop busy. `now`: a clock in milliseconds. */
   constructor(length = 0, now: () => number = () => performance.now()) {
     this.#length = length;
     this.#now = now;

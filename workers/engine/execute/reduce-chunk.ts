@@ -9,7 +9,7 @@ import type { Run } from '../state/run.ts';
 import { outputText } from '../values/outputs.ts';
 import type { Transition } from './transition.ts';
 
-/** Begins the first item of a chunk. The items stand in its row. */
+/** Begins the first item of a chunk. The event does not repeat the items, which the row of the chunk has. */
 export function beginChunk(run: Run, activation: Activation, { items, first, plan }: Chunk): Transition {
   const repeat: Repeat = {
     itemVariable: plan.itemVariable,
@@ -23,7 +23,7 @@ export function beginChunk(run: Run, activation: Activation, { items, first, pla
   return { outcome: run.record(activation, { status: 'SUSPENDED', exit: null, payload, source }), next };
 }
 
-/** Ends a chunk with what its items gave: the output of the run, where the map reads it. */
+/** Ends a chunk with the results of its items as the output of its run, from which the map reads them. */
 export function completeChunk(
   { nodeOutputMaxBytes }: { nodeOutputMaxBytes: number },
   run: Run,
@@ -32,27 +32,27 @@ export function completeChunk(
 ): Transition {
   const collected = run.chunk?.plan.collectResults === false ? [] : results;
   const size = collected.length > 0 ? sizeOf(collected, nodeOutputMaxBytes) : 0;
-  // Results that are too large fail the map by their size. The items have not failed.
-  run.endWith({ failed, size, results: size === BEYOND_ALL ? [] : collected });
+  // Results that are too large are dropped: their size alone fails the map, since no item has failed.
+  run.endWith({ failed, size, results: size === SIZE_TOO_LARGE ? [] : collected });
   const payload = JSON.stringify({ output: { totalItems: total, failedItems: failed } });
   const outcome = run.record(activation, { status: 'SUCCESS', exit: activation.node.definition.body ?? null, payload });
   return { outcome, next: run.state.settle(activation, null) };
 }
 
-/** Above the limit of any worker: that of the map may be another one. The column of the size is of type integer. */
-const BEYOND_ALL = 2_147_483_647;
+/** A size above the limit of any worker: the one that ends the map may have a higher limit than this one. Fits the integer column. */
+const SIZE_TOO_LARGE = 2_147_483_647;
 
-/** In bytes. Throws if Postgres would refuse the results for another reason than their size. */
+/** The size of the results in bytes; `SIZE_TOO_LARGE` above the limit. Throws if Postgres would refuse the results for another reason. */
 function sizeOf(results: Json[], maxBytes: number): number {
   try {
     return Buffer.byteLength(outputText({ results }, maxBytes));
   } catch (error) {
     if (!(error instanceof AppError) || error.code !== 'OUTPUT_TOO_LARGE') throw error;
-    return BEYOND_ALL;
+    return SIZE_TOO_LARGE;
   }
 }
 
-/** Fails a chunk, too many of whose items have failed. Its error says how many, for the counter of the map. */
+/** Fails a chunk. If too many of its items have failed, its error says how many, for the counter of the map. */
 export function failChunk(run: Run, activation: Activation, reason: AppError): Transition {
   const { phase, failures = 0 } = run.state.repetitionOf(activation) ?? {};
   const error = phase === 'failed' ? withDetails(reason, { failedItems: failures }) : reason;
@@ -61,6 +61,6 @@ export function failChunk(run: Run, activation: Activation, reason: AppError): T
   return null;
 }
 
-function withDetails({ code, message, details }: AppError, more: JsonObject): AppError {
-  return new AppError(code, message, { retry: false, details: { ...(isJsonObject(details) && details), ...more } });
+function withDetails({ code, message, details }: AppError, added: JsonObject): AppError {
+  return new AppError(code, message, { retry: false, details: { ...(isJsonObject(details) && details), ...added } });
 }

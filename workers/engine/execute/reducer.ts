@@ -24,8 +24,8 @@ import { beginChunk, completeChunk, failChunk } from './reduce-chunk.ts';
 import type { Done, Limits, NodeResult, Transition } from './transition.ts';
 
 /**
- * Takes the result of an activation into the run: records its event, moves the run's progress on, and tells the consequence. It reads and
- * writes nothing but the run in memory, starts nothing, and waits for nothing: a restore that replays the events comes to the same state.
+ * Applies the result of an activation to the run: records its event, moves the run's progress on, and returns what follows. It changes only
+ * the run in memory, does no I/O and starts no node, so a restore that replays the events comes to the same state.
  */
 export function reduce(limits: Limits, run: Run, activation: Activation, result: NodeResult): Transition {
   switch (result.kind) {
@@ -90,7 +90,7 @@ function completeOrFailChunk(
 }
 
 interface Success extends Pick<Done, 'resolved' | 'output' | 'exit' | 'cancelsOthers'> {
-  /** Beside the output. */
+  /** Fields of the event's payload beside the output. */
   marks?: Pick<RunEventPayload, 'isPinned'>;
 }
 
@@ -115,13 +115,13 @@ function succeed(
   const payload = marks?.isPinned ? `{"output":${text},"isPinned":true}` : `{"output":${text}}`;
   const outcome = run.record(activation, { status: 'SUCCESS', exit, payload, source });
   const transition = goOn(run, activation, { outcome, exit, output });
-  // In a map, an end is that of its item.
+  // In a chunk of a map, an end node ends its item only, not the run.
   if (!cancelsOthers || run.chunk || transition === null) return transition;
   run.endAt(activation);
   return null;
 }
 
-/** Settles the exit by which an activation is left. */
+/** Leaves an activation by an exit. Returns the activations that become ready, or null if a test run was to stop after this one. */
 function goOn(
   run: Run,
   activation: Activation,
@@ -131,11 +131,12 @@ function goOn(
   return run.stopAfter(activation, output) ? null : { outcome, next };
 }
 
-/** Records what a test gives in place of executing an activation. With the exit `error` the activation has failed. */
+/** Records the output that a test run pins for an activation. With the exit `error` the activation fails, by the error in this output. */
 function takePin(limits: Limits, run: Run, activation: Activation, { output, exit }: Pin): Transition {
   const resolved = activation.node.config;
   try {
     if (exit === 'error') {
+      // Only checks and counts the output: `failActivation` records it.
       takeOutput(limits, run, output);
       return failActivation(run, activation, { resolved, error: pinnedError(output), pinned: output });
     }
@@ -146,7 +147,7 @@ function takePin(limits: Limits, run: Run, activation: Activation, { output, exi
   }
 }
 
-/** Leaves an activation by its usual exit, without its value: a dry run has refused what it would have written. */
+/** Leaves an activation by its usual exit with null as its value, because a dry run has refused its write. */
 function passWrite(
   run: Run,
   activation: Activation,
@@ -161,7 +162,7 @@ function passWrite(
   return goOn(run, activation, { outcome, exit, output });
 }
 
-/** An end in a chunk of a map that says failure fails its item. */
+/** Throws for an end node with the status `failure` in a chunk of a map: that fails the item, not the run. */
 function refuseFailedEnd({ status, message }: JsonObject): void {
   if (status !== 'failure') return;
   const text = typeof message === 'string' && message ? message : 'The item ended with status "failure"';
@@ -181,7 +182,7 @@ function repeatBody(
   return { outcome: run.record(activation, { status: 'SUSPENDED', exit: null, payload, source }), next };
 }
 
-/** JSON text of an output, counted among those of the run. */
+/** Returns the JSON text of an output and counts its length for the run. Throws if the node or the run exceeds its limit. */
 function takeOutput(limits: Limits, run: Run, output: JsonObject): string {
   const text = outputText(output, limits.nodeOutputMaxBytes);
   if (run.state.outputLength + text.length > limits.runOutputMaxBytes)
@@ -204,28 +205,32 @@ function skip(run: Run, activation: Activation): Transition {
 interface Failure {
   resolved: unknown;
   error: AppError;
-  /** The output that a test gives. */
+  /** The output, if a test run has pinned this failure. */
   pinned?: JsonObject;
 }
 
-/** Records a failed attempt: it is repeated later, the activation is left without its value, or the run fails. */
+/**
+ * Records a failed attempt. One of four things follows: the attempt is repeated later; the activation leaves by an exit and the run goes on; the
+ * failure ends the item of the iteration around it; or it fails the run.
+ */
 function failActivation(run: Run, activation: Activation, { resolved, error, pinned }: Failure): Transition {
   const { node } = activation;
   const policy = run.version.policies[node.index];
   const failures = run.state.countFailure(activation);
-  const ms = retryDelay(policy?.retryDelayMs ?? 0, failures, error.retryAfter);
-  if (isRepeatable(error, policy) && failures <= retriesOf(policy) && ms <= LONGEST_PAUSE_MS) {
-    const dueAt = new Date(Date.now() + ms).toISOString();
+  const delayMs = retryDelay(policy?.retryDelayMs ?? 0, failures, error.retryAfter);
+  if (isRepeatable(error, policy) && failures <= retriesOf(policy) && delayMs <= LONGEST_PAUSE_MS) {
+    const dueAt = new Date(Date.now() + delayMs).toISOString();
     run.record(activation, {
       status: 'FAILED',
       exit: null,
       payload: JSON.stringify({ error: shownError(error), dueAt }),
     });
-    return { wait: { kind: 'time', purpose: 'retry', ms } };
+    return { wait: { kind: 'time', purpose: 'retry', ms: delayMs } };
   }
   const exit = exitAfterFailure(node, policy?.errorHandling);
   const marks = pinned && { isPinned: true };
   if (exit === undefined) {
+    // No exit of the node handles the failure: a node that repeats its body may, and goes on with the next item.
     if (isHandledAround(run, activation.path)) {
       const payload = JSON.stringify({ error: shownError(error), failsItem: true, ...marks });
       const outcome = run.record(activation, { status: 'FAILED', exit: null, payload });
@@ -237,7 +242,7 @@ function failActivation(run: Run, activation: Activation, { resolved, error, pin
     run.fail(error, { activation, attempt: run.attemptOf(activation) });
     return null;
   }
-  // Where the templates could not be filled in, the name of the value is known all the same.
+  // If the templates could not be filled in, the saved config still has the name of the output variable, which is set to null.
   const config = resolved ?? node.config;
   const output = pinned ?? { ...nullOutput(config), success: false, error: briefError(error) };
   const attempt = run.attemptOf(activation);
@@ -247,7 +252,10 @@ function failActivation(run: Run, activation: Activation, { resolved, error, pin
   return goOn(run, activation, { outcome, exit, output });
 }
 
-/** Whether a node that repeats the body of this path, or one around it, takes the failure of an item. */
+/**
+ * Whether the failure of a node in this path does not end the run: a node that repeats a body around it goes on after failed items, or its own
+ * failure does not end the run.
+ */
 function isHandledAround(run: Run, path: IterationPath): boolean {
   const container = run.state.containerOf(path);
   if (!container) return false;

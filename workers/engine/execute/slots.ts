@@ -7,15 +7,15 @@ import { isPure } from '#shared/workflow/nodes/properties.ts';
 import type { Lease } from '../lease/lease.ts';
 
 /**
- * Nodes of one process that have begun and not ended, for each slot: those that wait for a connection or the sandbox have
- * released their slot, but hold their config and input.
+ * Nodes that may have begun and not ended in a process, for each slot. Those that wait for a connection or the sandbox have released
+ * their slot, but their config and input are still in memory.
  */
 const BEGUN_PER_SLOT = 4;
 /** The share of slots that only short nodes get. */
 const SHORT_ONLY = 1 / 5;
 /**
- * Slots that a creator may have for each free one. A creator alone gets four fifths of them, since half would halve the work of a
- * deployment with one creator. The next creator finds one at once, also while the nodes of the first wait for silent servers.
+ * Slots that a creator may have for each free slot. With 4, a single creator gets four fifths of all slots (with 1 it would be half, too few
+ * for a deployment with one creator). The next creator finds a free slot at once, even while the nodes of the first wait for silent servers.
  */
 const PER_FREE_SLOT = 4;
 
@@ -23,7 +23,7 @@ export interface SlotWork {
   flow: FlowKey;
   /** The node ends soon: it neither reaches out of the process nor runs code of its tenant. */
   isShort: boolean;
-  /** Whether the node must not run any more, asked after a wait. */
+  /** Whether the node must not run any more. Asked after each wait for a slot. */
   isOver(): boolean;
   run(): Promise<void>;
 }
@@ -51,10 +51,10 @@ export function createSlots(
     dynamicLimit: PER_FREE_SLOT,
   });
 
-  /** Slots under a valid lease. A node comes back to one after each of its waits, before what it does next. */
+  /** Slots that are acquired only under a valid lease. A node that released its slot for a wait acquires one here before it goes on. */
   const leasedSlots: PermitSource = {
     tryAcquire: (flow) => lease.isValid && slots.tryAcquire(flow),
-    /** The wait for a slot may outlast the lease, and the other way round. */
+    /** Waits for the lease and a slot, and again for both if the lease ended during the wait for the slot. */
     async acquire(flow, signal, options) {
       for (;;) {
         if (!(await unlessAborted(lease.untilValid(), signal))) return false;
@@ -92,7 +92,7 @@ export function createSlots(
   };
 }
 
-/** False when the signal was faster. */
+/** Awaits a promise; returns false if the signal is aborted before. */
 async function unlessAborted(wait: Promise<void>, signal: AbortSignal | undefined): Promise<boolean> {
   if (!signal) return wait.then(() => true);
   if (signal.aborted) return false;
@@ -105,6 +105,7 @@ async function unlessAborted(wait: Promise<void>, signal: AbortSignal | undefine
 
 const known = new WeakMap<GraphNode, boolean>();
 
+/** Whether a node ends soon: it is pure, or its kind neither reaches out (`clocked`) nor runs code of the tenant (`snippets`). */
 export function isShortNode(node: GraphNode): boolean {
   let isShort = known.get(node);
   if (isShort === undefined) {

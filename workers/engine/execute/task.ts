@@ -15,7 +15,7 @@ export class AttemptTask implements NodeRun {
   waitResult: WaitResult | undefined;
   config: unknown;
   variables: NodeVariables = noVariables;
-  /** As it is when the attempt begins. */
+  /** The `ctx` as it is when the attempt begins. */
   scope: JsonObject;
   readonly #run: Run;
   readonly #activation: Activation;
@@ -92,15 +92,15 @@ export class AttemptTask implements NodeRun {
     return this.#timeout ? AbortSignal.any([signal, this.#timeout.signal]) : signal;
   }
 
-  /** How the node waits for Postgres. Its logger is created on access: that costs 48 µs, more than a node without it. */
-  waiting(more: Omit<RetryOptions, 'logger' | 'signal'>): RetryOptions {
+  /** Options to repeat a statement while Postgres is away. The logger is created on access: that takes 48 µs, longer than many nodes. */
+  waiting(options: Omit<RetryOptions, 'logger' | 'signal'>): RetryOptions {
     const logger = () => this.log;
     return {
       get logger() {
         return logger();
       },
       signal: this.#run.signal,
-      ...more,
+      ...options,
     };
   }
 
@@ -113,7 +113,7 @@ export class AttemptTask implements NodeRun {
     clearTimeout(this.#clock);
   }
 
-  /** Converts an error of the executor to the node's error: NODE_TIMEOUT, an AppError, or one without details. */
+  /** Converts an error of the executor to the node's error: NODE_TIMEOUT, the AppError with secrets masked, or NODE_FAILED without details. */
   explain(error: unknown): AppError {
     if (this.#timeout?.signal.aborted) return this.#tooLong();
     if (error instanceof AppError) return maskError(error, this.variables.secrets);

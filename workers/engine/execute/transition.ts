@@ -12,13 +12,13 @@ import type { Wait } from '../state/waits.ts';
 import type { Parked } from '../waits/park.ts';
 import type { AttemptTask } from './task.ts';
 
-/** The result of an attempt, which the reducer takes into the run. */
+/** The result of an attempt, which the reducer applies to the run. `resolved`: the config with its templates filled in; undefined before. */
 export type NodeResult =
   | Done
   | Failed
   | { kind: 'skipped' }
   | { kind: 'pinned'; pin: Pin }
-  /** A dry run has refused this write. */
+  /** A dry run has refused this `write`. */
   | { kind: 'write refused'; resolved: unknown; write: string }
   | { kind: 'parks'; parked: Parked }
   | { kind: 'repeats'; resolved: unknown; repeat: Repeat & { items: Json[] }; task: Explains }
@@ -26,7 +26,7 @@ export type NodeResult =
   | { kind: 'chunk done'; items: Extract<WaitResult, { kind: 'iterations' }>; task: Explains }
   | { kind: 'chunk failed'; error: AppError };
 
-/** The attempt has given an output. Whether the run can take it is for the reducer to say. */
+/** The attempt has returned an output. The reducer checks it by the exits of the node and the limits of the run. */
 export interface Done {
   kind: 'done';
   resolved: unknown;
