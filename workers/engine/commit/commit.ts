@@ -38,11 +38,11 @@ export interface Committer {
 /** Totals so far, for metrics. */
 export interface CommitStats {
   statements: number;
-  /** Statements that were sent again after their connection failed. */
+  /** Statements that were sent again after a temporary error. */
   repeats: number;
-  /** Commits of runs; divided by the statements, how many share one. */
+  /** Commits of single runs. One statement carries many of them. */
   commits: number;
-  /** Length of their payloads. */
+  /** Length of the texts in these commits. */
   characters: number;
   seconds: number;
   /** Commits of runs that another worker owns. */
@@ -56,7 +56,7 @@ export interface CommitterOptions {
   leaseID: () => string;
   logger: Logger;
   onCommitted(result: Committed): void;
-  /** Another of these functions has thrown: the run cannot go on in this process. */
+  /** Another of these callbacks has thrown for a run, which therefore cannot go on in this process. */
   onBroken(run: Run, error: Error): void;
   onFenced(run: Run): void;
   /** The database has refused the data of this run. */
@@ -64,7 +64,9 @@ export interface CommitterOptions {
   publish(rows: readonly RunEventRow[]): void;
 }
 
+/** Pause before commits are sent again whose rows were locked. */
 const LOCKED_MS = 20;
+/** Pause before a batch is sent again after a temporary error. */
 const AGAIN_MS = 250;
 
 /**
@@ -109,7 +111,7 @@ export function createCommitter(options: CommitterOptions): Committer {
   async function writeBatches(): Promise<void> {
     for (let kind = queue.next; kind; kind = queue.next) {
       const batch = queue.begin(kind);
-      // The rest of the queue may begin beside it.
+      // Other commits of the queue may be written at the same time.
       kick();
       await bisect(batch, write, refuse);
       queue.end(kind);
@@ -124,6 +126,7 @@ export function createCommitter(options: CommitterOptions): Committer {
     return queue.isIdle && locked === 0 && !scheduled;
   }
 
+  /** Takes the pending commit of a run; undefined if the run was released meanwhile, or taking it has thrown. */
   function takeOf(run: Run): Entry | undefined {
     const entry = run.releaseReason === null ? take(run) : undefined;
     if (!entry) busy.delete(run);
@@ -138,7 +141,7 @@ export function createCommitter(options: CommitterOptions): Committer {
     return entry;
   }
 
-  /** Commits a batch. Returns the error if the database refuses it, which one of its runs may have caused. */
+  /** Commits a batch. Returns the error if the database refuses the batch: one of its runs may have caused that, and `bisect` finds it. */
   async function write(batch: readonly Entry[]): Promise<unknown> {
     let rows: CommitRow[] | undefined;
     while (!rows) {
@@ -146,14 +149,14 @@ export function createCommitter(options: CommitterOptions): Committer {
         rows = await send(batch);
       } catch (error) {
         if (!mayPass(error)) return error;
-        // Either the answer was lost or the statement was never sent: sending the batch again tells which.
+        // Either the answer was lost or the statement was never executed. Sending the batch again is safe, and tells which.
         logger.warn({ err: error, steps: batch.length }, 'commit is sent again');
         stats.repeats += 1;
         await sleep(AGAIN_MS);
       }
     }
     finish(batch, rows);
-    // The rows decide, not `busy`: a run whose next commit was ready at once has been submitted again by now.
+    // `busy` would not tell which commits were written: a run whose next commit was ready at once is busy again by now.
     const written = new Set(rows.map(({ id }) => id));
     const left = batch.filter(({ run }) => !written.has(run.id));
     if (left.length > 0) await examine(left);

@@ -26,7 +26,7 @@ export function toRows({ run, pending, fromSeq }: Entry, at: Date): RunEventRow[
   });
 }
 
-/** Clients are not sent large outputs. */
+/** The payload of an event for clients, with a description in place of a large output. */
 function shownPayload(event: PendingEvent): RunEventPayload | null {
   const brief = briefOf(event);
   if (brief) return { ...(JSON.parse(brief) as RunEventPayload), outputOmitted: true };

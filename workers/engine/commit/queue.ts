@@ -2,16 +2,16 @@ import { createFairQueue } from '#shared/concurrency/fair-queue.ts';
 import type { Run } from '../state/run.ts';
 import type { Entry } from './values.ts';
 
-/** Connections for statements. */
+/** Statements in flight at once. */
 const MAX_IN_FLIGHT = 3;
-/** Two statements in flight keep the database busy while this process prepares the next; more make the batches small. */
+/** Statements of small commits in flight. Two keep the database busy while this process prepares the next; more would make the batches small. */
 const MAX_SMALL = 2;
 const MAX_BATCH = 500;
-/** Commits of so many characters go alone, creators in turn. Postgres takes 50 ms and more for some megabytes. */
+/** A commit with this many characters gets its own statement, creators in turn. Postgres takes 50 ms or more for a few megabytes. */
 const LARGE_COMMIT = 250_000;
-/** Large commits in flight. A small commit of another tenant does not wait for them. */
+/** Statements of large commits in flight: fewer than all, so that small commits do not wait for them. */
 const MAX_LARGE = 2;
-/** A larger commit goes alone. A statement of many would be longer than a string may be, and delay every run in it. */
+/** Characters of a batch of several commits. A statement of many larger ones could exceed the maximum length of a string, and would be slow. */
 const MAX_BATCH_SIZE = 8_000_000;
 
 type Kind = 'small' | 'large';
@@ -20,12 +20,12 @@ type Kind = 'small' | 'large';
 export class CommitQueue {
   readonly #small: Run[] = [];
   readonly #large = createFairQueue<Run>();
-  /** Commits with numbers whose rows were locked by others. */
+  /** Commits taken before, with numbers for their events: their rows were locked, or the batch was full. */
   readonly #locked: Entry[] = [];
   readonly #inFlight = { small: 0, large: 0 };
   readonly #take: (run: Run) => Entry | undefined;
 
-  /** `take`: takes the pending commit of a run when a statement has room for it; undefined if there is none any more. */
+  /** `take`: takes the pending commit of a run once a statement has room for it; undefined if the run has none any more. */
   constructor(take: (run: Run) => Entry | undefined) {
     this.#take = take;
   }
@@ -52,7 +52,7 @@ export class CommitQueue {
     return small + large + this.#small.length + this.#large.size + this.#locked.length === 0;
   }
 
-  /** The commits of the next statement, which counts as in flight until its end is told. There may be none. */
+  /** Takes the commits of the next statement, which counts as in flight until `end` is called. There may be no commits. */
   begin(kind: Kind): Entry[] {
     this.#inFlight[kind] += 1;
     return kind === 'large' ? this.#nextLarge() : this.#nextBatch();
@@ -85,8 +85,8 @@ export class CommitQueue {
   }
 
   #nextEntry(): Entry | undefined {
-    const again = this.#locked.shift();
-    if (again) return again;
+    const takenBefore = this.#locked.shift();
+    if (takenBefore) return takenBefore;
     for (let run = this.#small.shift(); run; run = this.#small.shift()) {
       const entry = this.#take(run);
       if (entry) return entry;

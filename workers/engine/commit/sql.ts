@@ -1,7 +1,8 @@
 import { NO_WORKFLOW } from '#shared/runs/workflow-event-rows.ts';
 
-// $1 lease; $2..$10 one element per run; $11..$20 one element per event, whose row is stored under the last of its numbers. `is not distinct from` keeps the planner off the
-// index of owned runs, which is full of dead entries: the id alone finds the row.
+// $1: the lease; $2 to $10: arrays with an element for each run; $11 to $20: arrays with an element for each event. The number of an event's row
+// follows those of the starts that it carries. `is not distinct from` keeps the planner off the index of owned runs, which is full of dead
+// entries: the id alone finds the row.
 const LOCKED = `
 with c as (
   select * from unnest($2::uuid[], $3::int[], $4::bigint[], $5::bigint[], $6::text[], $7::int2[], $8::int[], $9::jsonb[], $10::jsonb[])
@@ -20,19 +21,19 @@ const FOR_CHILDREN =
 const ANSWERED =
   'i.id, i.wake_seq, coalesce(i.watched_until > now(), false) as watched, i.ready_at is not null as ready, i.awaited_by';
 
-const UPDATED = (wakeAt: string, more = '', also = '') => `
+const UPDATED = (wakeAt: string, moreReturned = '', moreSet = '') => `
 u as (
   update workflow_instance i
   set seq = l.to_seq, status = l.status, losses = case when l.release = 3 then i.losses else 0 end, hand_backs = 0, wake_at = ${wakeAt}, updated_at = now(),
       held_by = case when l.release in (0, 3) then i.held_by end,
       ready_at = case when l.release = 2 or (l.status = 'WAITING' and i.wake_seq > l.observed_wake_seq) then now() end,
-      output = l.output, error = l.error,${also}
+      output = l.output, error = l.error,${moreSet}
       completed_at = case when l.status in ('COMPLETED', 'FAILED', 'CANCELLED') then now() end
   from l where i.id = l.id
-  returning ${more}${ANSWERED}
+  returning ${moreReturned}${ANSWERED}
 )`;
 
-/** The next owner learns from it how much memory the run takes. */
+/** Stores how much memory the run takes, for its next owner. */
 const RESIDENT_LENGTH = `
       held_length = coalesce((select sizes.length from sizes where sizes.instance_id = l.id), i.held_length),`;
 
@@ -53,7 +54,7 @@ e as (${INSERT_EVENTS.replace('started)', 'started, brief)')}
   join u on u.id = v.instance_id
 )`;
 
-// The time of the events, as their rows have it.
+// `at` is the time of the events, with the precision of the column that stores it.
 const RESULT = 'select id, wake_seq, watched, ready, awaited_by, now()::timestamptz(3) as at from u';
 
 /** The fenced commit. Updates only runs whose epoch, owner and seq are as this process knows them. */
@@ -61,9 +62,9 @@ export const COMMIT = `${LOCKED},${UPDATED('null')},${EVENTS}
 ${RESULT}`;
 
 /**
- * The same for one event of one run that goes on here, its parameters without arrays: reading arrays as tables is a third of what the
- * statement costs where there is only one row (166 µs beside 245 µs, without the wait for the disk). It names no columns that stay as
- * they are: each trigger `of` one of them compares the row, which took 46 of 353 µs.
+ * The same for a single event of a single run that stays owned, without arrays as parameters: to read arrays as tables is a third of the cost
+ * of a statement with one row (245 µs, and 166 µs without arrays, the wait for the disk not included). It sets no columns that keep their
+ * value: each trigger on such a column compares the row, which took 46 of 353 µs.
  */
 export const COMMIT_ONE = `
 with l as (
@@ -175,5 +176,5 @@ ${RESULT}`;
 /** Also writes waits, children and questions, deletes waits that are over, and releases. */
 export const COMMIT_AND_WAITS = withWaits(EVENTS);
 
-/** The same with events that have large outputs, which are also written without them. */
+/** The same for events with large outputs: `brief` is their payload with a description in place of the output. */
 export const COMMIT_AND_BRIEFS = withWaits(EVENTS_AND_BRIEFS);

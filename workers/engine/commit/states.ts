@@ -5,7 +5,7 @@ import type { Entry } from './values.ts';
 
 const AGAIN_MS = 250;
 
-/** Reads until it is answered: without the answer neither the commit nor the loss of these runs is known. */
+/** Reads the rows of runs, and tries again until Postgres answers: only the rows tell whether the runs were committed or lost. */
 export async function readStates(pool: Pool, entries: readonly Entry[], logger: Logger): Promise<StateRow[]> {
   for (;;) {
     try {
@@ -22,8 +22,8 @@ export async function readStates(pool: Pool, entries: readonly Entry[], logger: 
 }
 
 /**
- * Tells what became of a commit from the row of its run. The epoch alone does not tell whose it is: a claim that Postgres forgot in a crash is
- * made again under the same epoch, maybe by another worker.
+ * Finds out from the row of a run what became of its commit. The epoch alone does not tell who owns the run: a claim that Postgres forgot in
+ * a crash is made again under the same epoch, perhaps by another worker.
  */
 export function stateOf({ run, pending, fromSeq, toSeq }: Entry, row: StateRow | undefined, leaseID: string) {
   if (row?.epoch !== run.epoch) return 'fenced';

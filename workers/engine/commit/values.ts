@@ -14,11 +14,11 @@ export interface Entry {
   toSeq: number;
   /** JSON text of the run's output; null if the run goes on. */
   output: string | null;
-  /** Length of the texts that the statement carries for it. */
+  /** Length of the texts that the statement carries for this commit. */
   size: number;
 }
 
-/** Takes the pending commit of a run. Its numbers are given here, so a batch that is sent again changes nothing. */
+/** Takes the pending commit of a run. The numbers of its events are assigned here, so a batch that is sent again changes nothing. */
 export function takeEntry(run: Run): Entry {
   const pending = run.takePending();
   const output = pending.end && pending.end.output !== null ? JSON.stringify(pending.end.output) : null;
@@ -36,6 +36,7 @@ function sizeOf({ events, children, requests, maps, checkpoint }: PendingCommit)
   return size;
 }
 
+/** Whether a commit has nothing but events, and a terminal status or none: a statement without waits can write it. */
 export function isPlain({ run, pending }: Pick<Entry, 'run' | 'pending'>): boolean {
   return (
     pending.checkpoint === null &&
@@ -53,7 +54,7 @@ function statusOf(pending: PendingCommit): string {
   return pending.end?.status ?? (pending.release === 'park' ? 'WAITING' : 'RUNNING');
 }
 
-/** 0: owned on. 1: released. 2: released to the end of the queue. 3: owned on, and nothing but the start of nodes: no progress yet. */
+/** 0: the run stays owned. 1: released. 2: released and READY, behind others. 3: stays owned with only starts of nodes: no progress yet. */
 function releaseOf(pending: PendingCommit): number {
   if (pending.end || pending.release === 'park') return 1;
   if (pending.release === 'yield') return 2;
@@ -148,7 +149,7 @@ function toArrays(kinds: readonly Kind[], columns: readonly Value[][]): string[]
   );
 }
 
-/** $30: of each event, its payload without a large output; null if it has none. */
+/** $30: for each event, its payload with a description in place of a large output; null if it has no large output. */
 export function briefValues(batch: readonly Entry[]): string {
   return textArray(
     batch.flatMap(({ pending }) => pending.events.map(briefOf).map((brief) => brief && storableJSON(brief))),

@@ -7,7 +7,10 @@ import type { AwaitedEvent, PendingMap } from '../state/pending-commit.ts';
 import type { Run } from '../state/run.ts';
 import type { Entry } from './values.ts';
 
-/** $21 to $29: waits, ended waits, children, requests, checkpoints, maps, their chunks, logs, and lengths of runs, as JSON because they are few and have many shapes. */
+/**
+ * $21 to $29: waits, ended waits, children, requests, checkpoints, maps, their chunks, logs, and how much memory runs take. As JSON, because they
+ * are few and have many shapes.
+ */
 export function waitValues(batch: readonly Entry[]): string[] {
   const waits = batch.flatMap(({ run, pending }) =>
     pending.waits.map((wait) => ({
@@ -58,15 +61,15 @@ export function waitValues(batch: readonly Entry[]): string[] {
   const lengths = batch.flatMap(({ run, pending }) =>
     pending.release === 'none' ? [] : [{ instance_id: run.id, length: run.state.residentLength }],
   );
-  const others = [maps, chunks, batch.flatMap(logRows), lengths].map((rows) => JSON.stringify(rows));
-  return [...texts, `[${checkpoints.join(',')}]`, ...others].map(storableJSON);
+  const furtherTexts = [maps, chunks, batch.flatMap(logRows), lengths].map((rows) => JSON.stringify(rows));
+  return [...texts, `[${checkpoints.join(',')}]`, ...furtherTexts].map(storableJSON);
 }
 
 function awaitedValue({ name, key, lookbackMs }: AwaitedEvent) {
   return { name, key, lookback_s: lookbackMs / 1000 };
 }
 
-/** Under the numbers of the rows of their events. */
+/** The logs of attempts, each under the number of the event with its outcome. */
 function logRows({ run, pending, fromSeq }: Entry) {
   let seq = fromSeq;
   return pending.events.flatMap(({ started, log, activation }) => {
@@ -104,8 +107,8 @@ function mapRow(run: Run, { id, activation, attempt, plan, scope, items, size, m
 
 function chunkRows(run: Run, { id, items, size }: PendingMap) {
   return Array.from({ length: Math.ceil(items.length / size) }, (_, at) => {
-    const own = items.slice(at * size, (at + 1) * size);
-    return { instance_id: run.id, map_id: id, n: at + 1, first: at * size, size: own.length, items: own };
+    const chunkItems = items.slice(at * size, (at + 1) * size);
+    return { instance_id: run.id, map_id: id, n: at + 1, first: at * size, size: chunkItems.length, items: chunkItems };
   });
 }
 
