@@ -3,7 +3,7 @@ import type { Logger } from '#shared/core/logger.ts';
 import type { Pool } from '#shared/db/pool.ts';
 
 const TICK_MS = 500;
-/** Without a tick for so long, another process takes the lead. */
+/** After this time without a tick of the leader, another process takes the lead. */
 const LEAD_MS = 2_000;
 
 export interface Leadership {
@@ -19,12 +19,12 @@ export interface Leadership {
 export interface Leader extends AsyncDisposable {
   /** Ticks, and takes the lead if the leader has not ticked for two seconds. */
   tick(): Promise<Leadership>;
-  /** Whether this process leads, as of a tick that is recent enough for it to be true still. */
+  /** Whether this process leads: its last tick said so, and is recent enough that no other process can have taken the lead. */
   readonly leads: boolean;
 }
 
 interface LeaderOptions {
-  /** With connections that no other work can occupy: a late tick looks like an outage. */
+  /** Its connections are occupied by no other work: a late tick would look like an outage. */
   pool: Pool;
   leaseMs: number;
   logger: Logger;
@@ -34,7 +34,7 @@ interface LeaderOptions {
 
 /**
  * Elects the process that sweeps, by a row in Postgres. Every process ticks twice a second by a timer of its own: the leader so that
- * a long task of the sweep does not look like an outage, the others so that one of them leads within three seconds of its death.
+ * a long task of the sweep does not look like an outage, the others so that one of them leads within three seconds after the leader died.
  * Disposing gives up the lead.
  */
 export function createLeader({ pool, leaseMs, logger, onLead = () => undefined }: LeaderOptions): Leader {
@@ -42,18 +42,18 @@ export function createLeader({ pool, leaseMs, logger, onLead = () => undefined }
   let leads = false;
   let tickedAt = Number.NEGATIVE_INFINITY;
   let isClosed = false;
-  let looking: Promise<void> | undefined;
+  let ticking: Promise<void> | undefined;
   const timer = setInterval(() => {
-    looking ??= readLeader().finally(() => {
-      looking = undefined;
+    ticking ??= readLeader().finally(() => {
+      ticking = undefined;
     });
   }, TICK_MS).unref();
 
   async function readLeader(): Promise<void> {
-    const led = leads;
+    const ledBefore = leads;
     try {
       await tick();
-      if (leads && !led) onLead();
+      if (leads && !ledBefore) onLead();
     } catch (error) {
       logger.debug({ err: error }, 'tick of the sweep failed');
     }
@@ -82,7 +82,7 @@ export function createLeader({ pool, leaseMs, logger, onLead = () => undefined }
     async [Symbol.asyncDispose]() {
       isClosed = true;
       clearInterval(timer);
-      await looking;
+      await ticking;
       if (!leads) return;
       leads = false;
       await pool
@@ -92,6 +92,7 @@ export function createLeader({ pool, leaseMs, logger, onLead = () => undefined }
   };
 }
 
+/** Condition: the leaders have ticked without a gap, and Postgres has been up, for this many seconds. */
 function hasLasted(seconds: string): string {
   return `streak_started_at < now() - make_interval(secs => ${seconds})
   and pg_postmaster_start_time() < now() - make_interval(secs => ${seconds})`;
@@ -105,7 +106,7 @@ export function mayExpire(leaseSeconds: string): string {
   return `exists (select from sweep where last_tick > now() - interval '2 seconds' and ${hasLasted(leaseSeconds)})`;
 }
 
-// A tick from the future is of a clock that has been moved back.
+// A last tick in the future means that the clock of Postgres was moved back.
 const TICK = `
 update sweep
 set leader = $1::uuid, last_tick = now(),

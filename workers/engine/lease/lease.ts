@@ -3,7 +3,7 @@ import type { Logger } from '#shared/core/logger.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import { nodes } from '#shared/workflow/nodes/index.ts';
 
-/** 2: executes test runs by their mode. A trigger keeps those from workers of earlier versions. */
+/** Workers from version 2 on execute test runs by their mode. A trigger keeps test runs from workers of earlier versions. */
 const VERSION = '2';
 
 export interface OwnedRow {
@@ -30,7 +30,7 @@ export interface Lease extends AsyncDisposable {
 }
 
 export interface LeaseOptions {
-  /** With connections that no other work can occupy, and a limit for each answer: see `createLeasePool`. */
+  /** Its connections are occupied by no other work, and its statements have a time limit: see `createLeasePool`. */
   pool: Pool;
   slots: number;
   /** How long the lease outlives the last renewal. */
@@ -85,7 +85,7 @@ export function createLease({ pool, slots, leaseMs, logger, onLost, onRenewed }:
     void reconcile(rows, asOf.ofDay);
   }
 
-  /** Compares the runs owned. The next renewal does not wait for it. */
+  /** Has the owned runs compared with the rows. The next renewal does not wait for that. */
   async function reconcile(rows: OwnedRow[], asOf: number): Promise<void> {
     if (isReconciling) return;
     isReconciling = true;
