@@ -28,9 +28,9 @@ interface Dependencies {
   handBack: HandBack;
   isDraining(): boolean;
   releaseRun(run: Run, reason: ReleaseReason): void;
-  /** Counts the memory that the run takes. */
+  /** Updates the memory that the run is counted with. */
   updateMemoryUse(run: Run): void;
-  /** A run got memory, or waits for some. */
+  /** A run has got memory, or waits for some. */
   onMemoryChanged(): void;
 }
 
@@ -48,8 +48,9 @@ export function createBegin(dependencies: Dependencies): Begin {
       const chunk = row.map_id === null ? null : await readChunk({ ...row, map_id: row.map_id });
       const version = chunk ? versionOfChunk(compiled, chunk) : compiled;
       const loaded = await withInput(row, compiled.creatorID, (whole) => load(whole, version, chunk));
+      // The large input of the run could not be read in time.
       if (loaded === undefined) await release(pool, leaseID(), row);
-      if (!loaded?.isIn) return loaded?.run.releaseReason ?? null;
+      if (!loaded?.hasMemory) return loaded?.run.releaseReason ?? null;
       run = loaded.run;
       await startOrResume(run, row);
     } catch (error) {
@@ -61,13 +62,13 @@ export function createBegin(dependencies: Dependencies): Begin {
     return run.releaseReason;
   }
 
-  /** Null: this process does not take the run. */
+  /** Makes a claimed run one that this process owns, and waits for memory for it. Null: this process does not own it. */
   async function load(
     row: ClaimedRow,
     version: LoadedVersion,
     chunk: Chunk | null,
-  ): Promise<{ run: Run; isIn: boolean } | null> {
-    // Claimed, or loaded, after `drain` has found the runs to hand back.
+  ): Promise<{ run: Run; hasMemory: boolean } | null> {
+    // The run was claimed or loaded after `drain` has collected the runs to hand back.
     if (isDraining()) {
       await release(pool, leaseID(), row);
       return null;
@@ -80,7 +81,7 @@ export function createBegin(dependencies: Dependencies): Begin {
     const run = new Run(row, version, chunk);
     owned.set(run.id, run);
     try {
-      return { run, isIn: await awaitMemory(run, row) };
+      return { run, hasMemory: await awaitMemory(run, row) };
     } catch (error) {
       releaseRun(run, 'fenced');
       throw error;
@@ -100,10 +101,10 @@ export function createBegin(dependencies: Dependencies): Begin {
   /** Waits for memory; a run that gets none is released. */
   async function awaitMemory(run: Run, row: ClaimedRow): Promise<boolean> {
     const { nodeOutputMaxBytes, runOutputMaxBytes } = config;
-    const most = Math.min(row.seq * nodeOutputMaxBytes, runOutputMaxBytes);
-    const entering = values.acquire(run, row.held_length ?? run.state.residentLength + most);
+    const maxOutputLength = Math.min(row.seq * nodeOutputMaxBytes, runOutputMaxBytes);
+    const acquiring = values.acquire(run, row.held_length ?? run.state.residentLength + maxOutputLength);
     onMemoryChanged();
-    if (await entering) return true;
+    if (await acquiring) return true;
     if (run.releaseReason) return false;
     releaseRun(run, 'yielded');
     await release(pool, leaseID(), row);
@@ -111,8 +112,8 @@ export function createBegin(dependencies: Dependencies): Begin {
   }
 
   /**
-   * For a run that this process has claimed before, under the same epoch and lease, by a claim that Postgres forgot in a crash. The
-   * fence cannot tell one from the other, so both end, and the next epoch decides.
+   * Handles the claim of a run that this process already owns: Postgres forgot the earlier claim in a crash, so both have the same epoch and
+   * lease. The fence cannot tell them apart. Both end, and the run is claimed again under the next epoch.
    */
   async function startOver(row: ClaimedRow, earlier: Run): Promise<void> {
     logger.warn(

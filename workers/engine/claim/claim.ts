@@ -8,8 +8,8 @@ export interface Claims {
   /** Claims a run for this process, all claims of one round of the event loop in one statement. Null: an old job, or another worker was faster. */
   claim(run: Claimable): Promise<ClaimRow | null>;
   /**
-   * Claims one crash-suspected run for a process that owns nothing else, so that its death counts against this run. Creators take turns by
-   * chance; of one creator's runs the one that waits longest comes first.
+   * Claims one crash-suspected run for a process that owns nothing else, so that a crash of the process counts against this run. The creator is
+   * picked at random; of the creator's runs, the one that has waited longest.
    */
   claimCrashSuspected(): Promise<ClaimRow | null>;
   readonly stats: ClaimStats;
@@ -38,22 +38,22 @@ export function createClaims(pool: Pool, leaseID: () => string): Claims {
     return runs.map(({ instanceID, epoch }) => {
       const row = byID.get(instanceID);
       if (row?.epoch !== epoch) return null;
-      // One of them, if two jobs have brought the same run.
+      // If two jobs have brought the same run, only the first of them gets it.
       byID.delete(instanceID);
       return row;
     });
   });
 
-  async function send(asked: number, statement: Statement): Promise<ClaimRow[]> {
+  async function send(requested: number, statement: Statement): Promise<ClaimRow[]> {
     const began = performance.now();
     stats.statements += 1;
     try {
       const { rows } = await pool.query<ClaimRow>(statement);
       stats.won += rows.length;
-      stats.lost += asked - rows.length;
+      stats.lost += requested - rows.length;
       return rows;
     } catch (error) {
-      stats.failed += asked;
+      stats.failed += requested;
       throw error;
     } finally {
       stats.seconds += (performance.now() - began) / 1000;
@@ -76,7 +76,7 @@ interface Statement {
   values: unknown[];
 }
 
-/** The third loss fails a run; see the sweep. */
+/** A run fails when the third worker is lost on it; see `failLost` of the sweep. */
 export const MAX_CRASHES = 3;
 
 /** Condition for a crash-suspected run: a READY run whose worker was lost, and which has not committed since. */
@@ -87,14 +87,14 @@ const CLAIMED = `
   status = 'RUNNING', held_by = $1::uuid, epoch = i.epoch + 1, ready_at = null, dispatched_at = null, wake_at = null, not_before = null,
   started_at = coalesce(started_at, now()), updated_at = now()`;
 
-/** Bytes of an input as it is stored: compressed, the text has about five times as many. */
+/** Bytes up to which a claim returns the input, as it is stored: compressed. The text has about five times as many. */
 const LARGE_INPUT = 32_000;
 
 const RETURNED = `
 returning i.id, i.tenant_id, i.workflow_id, i.version_id, i.epoch, i.seq, i.wake_seq, i.losses, i.parent_id, i.map_id, i.depth, i.deadline_at, i.caller, i.test_mode, i.held_length,
   case when pg_column_size(i.input) <= ${LARGE_INPUT} then i.input end as input`;
 
-// A crash-suspected run that was dispatched all the same, by a process of an earlier version, is left to the quarantine.
+// A process of an earlier version may have dispatched a crash-suspected run; it is left to the quarantine.
 const CLAIM = `
 update workflow_instance i
 set alone = false, ${CLAIMED}

@@ -9,7 +9,7 @@ import { UnknownKinds } from './versions.ts';
 /** A run fails when so many workers in a row could not begin it. */
 const MAX_HAND_BACKS = 10;
 
-/** Gives back a claimed run that this worker cannot begin. Never throws: a run that is not given back is found by the lease. */
+/** Gives back a claimed run that this worker cannot begin. Never throws: if it fails, the next renewals of the lease give the run back. */
 export type HandBack = (row: ClaimRow, error: unknown) => Promise<void>;
 
 interface Dependencies {
@@ -21,8 +21,9 @@ interface Dependencies {
 
 /**
  * A run that could not begin is READY again after 1 s, then 2 s, doubling to 60 s, for any worker. It fails if its version does not
- * exist, or the tenth time. While no worker knows the kind of one of its nodes, it waits without an end, and these times are counted
- * apart, below 0; while another worker does, it is READY every second and not counted, because chance decides which worker takes it.
+ * exist, or the tenth time. A run with a node of a kind that this worker does not know never fails for that reason. If another live worker knows
+ * the kind, the run is READY after a second and nothing is counted: chance decides which worker claims it. Otherwise the pauses double as
+ * well, but are counted with negative numbers.
  */
 export function createHandBack({ pool, runs, leaseID, logger }: Dependencies): HandBack {
   async function giveBack(row: ClaimRow, error: unknown): Promise<void> {
@@ -36,7 +37,7 @@ export function createHandBack({ pool, runs, leaseID, logger }: Dependencies): H
       kinds,
     ]);
     const [state] = rows;
-    // Ended, or taken by another worker, in the meantime.
+    // The run has ended, or another worker owns it by now.
     if (!state) return;
     const { hand_backs: times, is_known: isKnown } = state;
     const about = { err: error, instanceID: row.id, times };

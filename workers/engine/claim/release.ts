@@ -16,7 +16,7 @@ export async function release(pool: Pool, leaseID: string, { id, epoch }: Claime
   );
 }
 
-/** Gives back runs by the next epoch, because commits of theirs may be under way. */
+/** Gives back runs and raises their epoch, so that commits of theirs which are still under way are fenced. */
 export async function releaseFenced(pool: Pool, leaseID: string, runs: readonly ClaimedRun[]): Promise<void> {
   await pool.query(
     `update workflow_instance i set held_by = null, epoch = i.epoch + 1, ready_at = now()
@@ -30,7 +30,7 @@ export async function releaseFenced(pool: Pool, leaseID: string, runs: readonly 
 const RELEASE_TIMEOUT_MS = 5_000;
 
 /**
- * Gives back all runs of a lease, also those that its process does not know. Never rejects: runs that cannot be given back wait until
+ * Gives back all runs of a lease, also any that its process does not know. Never rejects: runs that cannot be given back wait until
  * the lease is over, and a process that stops must not fail because of them.
  */
 export async function releaseAll(pool: Pool, leaseID: string, logger: Logger): Promise<void> {

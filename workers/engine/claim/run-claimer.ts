@@ -38,27 +38,27 @@ interface Dependencies {
   logger: Logger;
   /** Owns a claimed run; resolves when it was released. */
   own(row: ClaimRow): Promise<unknown>;
-  /** Whether the tenant's runs would get no memory here, although those of others would. */
+  /** Whether runs of the tenant would get no memory here, because its creator has reached its share. */
   isOverShare(tenantID: string): boolean;
 }
 
 /**
- * Time from the beginning of a job for runs owned here to end. After it, runs without a permit are put back, because another process may
- * be idle. Where hundreds of runs end in a second, a job of many gets its permits in less.
+ * How long a job may wait for permits, which become free as runs owned here end. Then its unclaimed runs are put back into the queue, because
+ * another process may be idle. A process in which hundreds of runs end in a second needs less for a job of many runs.
  */
 const CLAIM_TIMEOUT_MS = 100;
 /** How often the memory for the runs of a tenant is checked. */
 const POLL_MS = 10;
 
 /**
- * Runs owned beside one for each slot. They are as many as those of the window, so that a run which is dispatched is claimed even if
- * each slot has a run whose node waits for a silent server. A process of few slots has none: another process may be idle.
+ * Runs that a process may own beyond one for each slot: a quarter, as in the dispatch window. So a dispatched run is claimed even if each slot
+ * has a run whose node waits for a silent server. A process with few slots has no spare ones, because another process may be idle.
  */
 function spareFor(slots: number): number {
   return slots < 4 ? 0 : Math.ceil(slots / 4);
 }
 
-/** Takes jobs of runs: claims as many of them as this process has permits for. */
+/** Claims the runs of jobs, as many as this process has permits for. */
 export function createRunClaimer(dependencies: Dependencies): RunClaimer {
   const { pool, runs, claims, lease, slots, logger, own, isOverShare } = dependencies;
   const permits = new RunPermits(slots + spareFor(slots), consumersFor(slots));
@@ -86,7 +86,7 @@ export function createRunClaimer(dependencies: Dependencies): RunClaimer {
 
   const isRefused = ({ tenantID }: RunsToClaim) => tenantID !== undefined && isOverShare(tenantID);
 
-  /** Begins to claim runs until there is no permit for the next one. Answers with the others. */
+  /** Begins to claim runs, until there is no permit for the next one. Returns the runs without a permit. */
   async function claimAll(job: RunsToClaim, claiming: Promise<boolean | Error>[]): Promise<readonly Claimable[]> {
     const deadline = performance.now() + CLAIM_TIMEOUT_MS;
     let left = job.runs;
@@ -94,10 +94,10 @@ export function createRunClaimer(dependencies: Dependencies): RunClaimer {
       if (!lease.isValid) await Promise.race([lease.untilValid(), closed.promise]);
       while (isRefused(job) && !permits.isClosed && performance.now() < deadline) await sleep(POLL_MS);
       if (isRefused(job)) break;
-      const taken = await permits.acquire(left.length, deadline - performance.now());
-      if (taken === 0) break;
-      claiming.push(...left.slice(0, taken).map(claimOne));
-      left = left.slice(taken);
+      const permitted = await permits.acquire(left.length, deadline - performance.now());
+      if (permitted === 0) break;
+      claiming.push(...left.slice(0, permitted).map(claimOne));
+      left = left.slice(permitted);
     }
     return left;
   }
@@ -111,7 +111,7 @@ export function createRunClaimer(dependencies: Dependencies): RunClaimer {
     await forget(job);
   }
 
-  /** For runs whose job ends without a claim: without this they would wait ten seconds for the next one. */
+  /** Marks runs whose job ends without a claim as not dispatched. Otherwise they would wait ten seconds until the sweep adds a job. */
   async function forget(job: RunsToClaim): Promise<void> {
     await pool
       .query(FORGET, [job.runs.map(({ instanceID }) => instanceID), job.runs.map(({ epoch }) => epoch)])
@@ -123,7 +123,7 @@ export function createRunClaimer(dependencies: Dependencies): RunClaimer {
     const left = await claimAll(job, claiming);
     const claimed = await Promise.all(claiming);
     if (left.length > 0) await leaveToOthers({ ...job, runs: left });
-    const failed = claimed.find((one) => one instanceof Error);
+    const failed = claimed.find((result) => result instanceof Error);
     if (failed) throw failed;
     const won = claimed.filter(Boolean).length;
     if (won > 0) return { outcome: 'claimed', runs: won };

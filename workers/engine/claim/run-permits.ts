@@ -1,4 +1,4 @@
-/** Consumers of a process with so many slots that ask for jobs of runs at once. */
+/** How many consumers of a process with this many slots fetch jobs at once. */
 export function consumersFor(slots: number): number {
   return Math.min(slots, MAX_CONSUMERS);
 }
@@ -12,12 +12,12 @@ interface Claimer {
 }
 
 /**
- * The permits of a process for runs. A job is done when its runs are claimed, so the number of jobs does not bound the runs. And a
- * process fetches a job only if it has a permit for it, or it would keep the runs from a process that is idle.
+ * The permits of a process to own runs. A job is done once its runs are claimed, so a limit of concurrent jobs would not limit the runs. A
+ * process fetches a job only if it has a free permit: otherwise the runs of the job would wait here while another process is idle.
  */
 export class RunPermits {
   #free: number;
-  /** Consumers that fetch a job. */
+  /** How many consumers fetch a job now. */
   #fetching: number;
   #isClosed = false;
   #isFull = false;
@@ -29,17 +29,17 @@ export class RunPermits {
     this.#fetching = consumers;
   }
 
-  /** The process stops: no permits are given any more, and nothing waits for one. */
+  /** Whether the process stops: no permits are given any more, and nothing waits for one. */
   get isClosed(): boolean {
     return this.#isClosed;
   }
 
-  /** Takes note that a consumer has got a job. */
+  /** Records that a consumer has got a job. */
   fetchedJob(): void {
     this.#fetching -= 1;
   }
 
-  /** Acquires up to `max` permits, as many as are free; waits up to `timeoutMs` for the first. Answers how many, and 0 in vain. */
+  /** Acquires up to `max` permits, as many as are free; waits up to `timeoutMs` for the first. Returns how many; 0 if none became free. */
   async acquire(max: number, timeoutMs: number): Promise<number> {
     if (this.#isClosed) return 0;
     if (this.#free > 0 && !this.#isFull) return this.#acquireFree(max);
@@ -62,7 +62,7 @@ export class RunPermits {
     this.#serveOne();
   }
 
-  /** Sets whether permits are given: the runs that are owned may have all of the memory. */
+  /** Sets whether the owned runs take all of the memory. Until it is false again, no permits are given. */
   setFull(isFull: boolean): void {
     if (this.#isFull === isFull) return;
     this.#isFull = isFull;
@@ -97,6 +97,7 @@ export class RunPermits {
     return taken;
   }
 
+  /** Lets a consumer fetch a job, if more permits are free than consumers fetch already. After `close` there is nothing to wait for. */
   #serveFetcher(): void {
     if (!this.#isClosed && (this.#isFull || this.#free <= this.#fetching)) return;
     const [fetcher] = this.#fetchers.splice(0, 1);

@@ -10,7 +10,7 @@ import type { LoadedVersion } from '../state/run.ts';
 
 /** Compiled versions in the memory of this process; a version never changes, so an entry is never stale. */
 const MAX_VERSIONS = 500;
-/** Length of their texts together; compiled, a version takes a few times as much. */
+/** Length of the texts of all cached versions. Compiled, a version takes a few times as much. */
 const MAX_LENGTH = 32_000_000;
 
 export type LoadVersion = (versionID: string) => Promise<LoadedVersion>;
@@ -26,7 +26,7 @@ export function createVersions(pool: Pool, { maxLength = MAX_LENGTH } = {}): Loa
     loaded.set(versionID, version, { size: 1 });
     reading.then(
       ({ length }) => {
-        // The cache takes no new size for a value that it has.
+        // The cache ignores a new size for a value that it already has.
         loaded.delete(versionID);
         loaded.set(versionID, version, { size: Math.max(length, 1) });
       },
@@ -36,7 +36,7 @@ export function createVersions(pool: Pool, { maxLength = MAX_LENGTH } = {}): Loa
   };
 }
 
-/** Nodes of kinds that this worker does not know: a newer worker has saved or accepted them. */
+/** The error for nodes of kinds that this worker does not know, because a newer release has saved or accepted them. */
 export class UnknownKinds extends AppError {
   readonly kinds: readonly string[];
 
