@@ -19,13 +19,13 @@ export function innermost(path: IterationPath): number {
   return path.at(-1)?.iteration ?? 0;
 }
 
-/** Tells the activations of one node apart; `0` outside of bodies. The graph says which nodes repeat, so indices suffice. */
+/** The key of an activation among those of its node: the indices of its iterations, outermost first; `0` outside of bodies. */
 export function pathKey(path: IterationPath): string {
   return path.length === 0 ? '0' : path.map(({ iteration }) => iteration).join('.');
 }
 
 /**
- * The key by which servers outside know an effect of a node: `runID.nodeID.0`, and inside of bodies the index of each iteration, as in
+ * The key by which other servers recognize a repeated request of a node: `runID.nodeID.0`, and inside of bodies the index of each iteration, as in
  * `runID.nodeID.4-0`. The last part has no dot, because ids of nodes may have some.
  */
 export function idempotencyKey(runID: string, nodeID: string, path: IterationPath): string {

@@ -8,7 +8,7 @@ export interface Activation {
   readonly path: IterationPath;
 }
 
-/** `called`: at least one edge was taken, others are pending. */
+/** The state of a node in a pass. `called`: at least one edge was taken, others are pending. `dead`: no edge can be taken any more. */
 const state = { waiting: 0, called: 1, ready: 2, settled: 3, dead: 4 } as const;
 
 /** One time through a region: through the nodes outside of bodies, or through a body. */
@@ -25,7 +25,7 @@ interface Pass {
   unsettled: number;
 }
 
-/** One pass as JSON: the state of each position, and the positions that wait for the rest of their edges. */
+/** One pass as JSON: the state of the node at each position, and the count of pending edges where some edges have arrived. */
 export interface PassSnapshot {
   path: IterationPath;
   states: string;
@@ -63,7 +63,7 @@ export class Progress {
     return passes.map((pass) => ({ path: pass.path, states: pass.state.join(''), pending: this.#partlyArrived(pass) }));
   }
 
-  /** No edge of a node that is ready, settled or dead counts any more. */
+  /** The pending edges of nodes at which some edges have arrived. For a node that is ready, settled or dead they no longer matter. */
   #partlyArrived({ nodes, state: states, pending }: Pass): PassSnapshot['pending'] {
     const found: PassSnapshot['pending'] = [];
     for (const [position, index] of nodes.entries()) {
@@ -86,12 +86,12 @@ export class Progress {
     });
   }
 
-  /** Begins the iterations of a path, those that have not begun. Returns the path that their activations share. */
+  /** Begins the iterations of a path that have not begun. Returns the path that their activations share. */
   enterAll(path: IterationPath): IterationPath {
     return this.#passAt(path).path;
   }
 
-  /** The pass of a path, which begins if it has not yet. */
+  /** The pass of a path. Begins it, and those around it, if they have not begun. */
   #passAt(path: IterationPath): Pass {
     let pass = this.#root;
     for (const { nodeID, iteration } of path) {
@@ -217,7 +217,7 @@ export class Progress {
     return node;
   }
 
-  /** The edges into a body are taken by `enter`, once for each iteration. */
+  /** Takes the edges of the exit by which a node is left; its other edges become dead. Edges into a body are left to `enter`. */
   #leaveNode(wave: Wave, node: GraphNode, exit: string | null): void {
     const isTaken = takenFrom(node, exit);
     for (const [name, edges] of node.exits) {
@@ -230,7 +230,7 @@ export class Progress {
   }
 }
 
-/** Whether a branch of the region ends with a node that leaves by this exit. */
+/** Whether a branch of the region ends at a node when it leaves by this exit: no taken edge leads to another node of the region. */
 export function isLast(graph: Graph, node: GraphNode, exit: string | null): boolean {
   const isTaken = takenFrom(node, exit);
   return ![...node.exits].some(([name, edges]) => isTaken(name) && edges.some((index) => leadsOn(graph, node, index)));
@@ -244,7 +244,10 @@ function innerKey(index: number, iteration: number): string {
   return `${index}.${iteration}`;
 }
 
-/** Tells the exits whose edges are taken when a node leaves by an exit. */
+/**
+ * Tests, by name, whether the edges of an exit are taken when a node leaves by `exit`. Null takes none. The usual exit of a node that forks takes
+ * all but `error`. An exit without edges takes those of the else exit, if the kind has one.
+ */
 export function takenFrom({ definition, config, exits }: GraphNode, exit: string | null): (name: string) => boolean {
   if (exit === null) return () => false;
   if (definition.forks && exit === usualExitOf(definition, config)) return (name) => name !== 'error';
@@ -259,6 +262,7 @@ interface Wave {
   readonly dead: GraphNode[];
 }
 
+/** Lets an edge, taken or dead, arrive at a node. The node becomes ready or dead as soon as its edges decide it. */
 function arrive({ pass, ready, dead }: Wave, target: GraphNode, edge: 'taken' | 'dead'): void {
   const { position, joinMode } = target;
   const pending = (pass.pending[position] ?? 0) - 1;

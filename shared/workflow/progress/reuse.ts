@@ -5,17 +5,17 @@ import { inOrder, nodeAt, sourcesOf } from '../graph/order.ts';
 import { pathKey } from './activation.ts';
 import { Progress } from './progress.ts';
 
-/** Nodes outside of bodies whose results a later run may take over from an earlier one, if they have any. */
+/** Nodes outside of bodies whose results a later run may take over from an earlier one, if the earlier run has reached them. */
 export interface Reuse {
   reusable: string[];
-  /** Not taken over, because they or something before them have changed between the two graphs. */
+  /** Nodes whose results are not taken over, because they or nodes before them differ between the two graphs. */
   changed: string[];
 }
 
 /**
  * Finds what a run of the graph `after` may take over from a run of the graph `before`, if it is to execute the nodes `from` and everything
- * behind them again: nodes that are the same in both, and so is everything before them. A node that repeats a body is the same only
- * if its body is.
+ * behind them again: nodes that, with all nodes before them, are the same in both graphs. A node that repeats a body is the same
+ * only if its body is.
  */
 export function findReuse(before: Graph, after: Graph, from: readonly string[]): Reuse {
   const known = new Map<number, 'reusable' | 'changed' | 'again'>();
@@ -25,15 +25,15 @@ export function findReuse(before: Graph, after: Graph, from: readonly string[]):
     const found = known.get(index);
     if (found) return found;
     const node = nodeAt(after, index);
-    const earlier = sourcesOf(after, node).map(stateOf);
-    const state = own(node, earlier);
+    const statesBefore = sourcesOf(after, node).map(stateOf);
+    const state = stateAfter(statesBefore, node);
     known.set(index, state);
     return state;
   }
 
-  function own(node: GraphNode, earlier: readonly string[]) {
-    if (again.has(node.id) || earlier.includes('again')) return 'again';
-    return earlier.includes('changed') || !isSame(before, after, node) ? 'changed' : 'reusable';
+  function stateAfter(statesBefore: readonly string[], node: GraphNode) {
+    if (again.has(node.id) || statesBefore.includes('again')) return 'again';
+    return statesBefore.includes('changed') || !isSame(before, after, node) ? 'changed' : 'reusable';
   }
 
   const outermost = after.regions[0]?.nodes ?? [];
@@ -43,7 +43,7 @@ export function findReuse(before: Graph, after: Graph, from: readonly string[]):
   return { reusable: idsOf('reusable'), changed: idsOf('changed') };
 }
 
-/** Whether the results that are taken over, in the order in which they came, lead past a node: no branch would come to it. */
+/** Whether no branch comes to a node after the results that are taken over, given in the order in which they came. */
 export function leadsPast(
   graph: Graph,
   taken: Iterable<readonly [nodeID: string, exit: string | null]>,
@@ -70,28 +70,29 @@ export function outermostOf(graph: Graph, nodeID: string): GraphNode | undefined
 }
 
 function isSame(before: Graph, after: Graph, node: GraphNode): boolean {
-  const was = before.nodes[before.indexOf.get(node.id) ?? -1];
-  if (!was || was.definition.kind !== node.definition.kind) return false;
-  if (!isDeepStrictEqual(whatCounts(was), whatCounts(node))) return false;
-  if (!isDeepStrictEqual(comingInto(before, was), comingInto(after, node))) return false;
-  const [bodyBefore, body] = [bodyOf(before, was), bodyOf(after, node)];
+  const earlier = before.nodes[before.indexOf.get(node.id) ?? -1];
+  if (!earlier || earlier.definition.kind !== node.definition.kind) return false;
+  if (!isDeepStrictEqual(effectiveData(earlier), effectiveData(node))) return false;
+  if (!isDeepStrictEqual(incomingEdges(before, earlier), incomingEdges(after, node))) return false;
+  const [bodyBefore, body] = [bodyOf(before, earlier), bodyOf(after, node)];
   return bodyBefore.length === body.length && body.every((inner) => isSame(before, after, inner));
 }
 
 /** The data of a node without its title and description, which change nothing. */
-function whatCounts({ data }: GraphNode): JsonObject {
+function effectiveData({ data }: GraphNode): JsonObject {
   const { title: _, description: __, ...rest } = data;
   return rest;
 }
 
-function comingInto(graph: Graph, { incoming }: GraphNode): string[] {
+/** Source and exit of each edge into a node, sorted, as texts to compare. */
+function incomingEdges(graph: Graph, { incoming }: GraphNode): string[] {
   return incoming
     .map((index) => graph.edges[index])
     .map((edge) => JSON.stringify([nodeAt(graph, edge?.source ?? -1).id, edge?.exit]))
     .sort();
 }
 
-/** The nodes that a node repeats; those in the bodies of these are looked at with them. */
+/** The nodes directly in the body of a node. `isSame` compares the bodies inside of it when it comes to their nodes. */
 function bodyOf(graph: Graph, { index }: GraphNode): GraphNode[] {
   const region = graph.regions.find(({ container }) => container === index);
   return (region?.nodes ?? []).map((inner) => nodeAt(graph, inner));
