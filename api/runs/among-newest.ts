@@ -5,14 +5,14 @@ import type { Condition } from '../tenant/visible-rows.ts';
 interface Newest {
   table: string;
   tenantID: string;
-  /** For an index with a status before the time. */
+  /** The status of the rows; the index has it before the time. */
   status?: string;
   max: number;
 }
 
 /**
- * Holds for the newest rows alone, so that a condition without an index reads no more of a tenant than these. A condition on the time and
- * not on ids: the planner still stops at the limit of a list.
+ * A condition that holds only for the newest rows of a tenant, so that a condition without an index reads no more rows
+ * than these. It compares times and not ids, so that the planner can still stop at the limit of a list.
  */
 export function amongNewest({ table, tenantID, status, max }: Newest): Condition {
   const [where, params] =

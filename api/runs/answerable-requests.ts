@@ -10,7 +10,10 @@ interface Requester {
   identity: { userID: string; apiKeyID?: string | undefined };
 }
 
-/** Narrows questions to those that name no approvers, or this person. The right to execute the workflow is needed beside it. */
+/**
+ * Narrows collection requests to those without approvers and those whose approvers include this person. The caller also
+ * needs the permission to execute the workflow.
+ */
 export async function answerableBy(em: EntityManager, { tenantID, identity }: Requester): Promise<Condition> {
   const names = identity.apiKeyID ? [] : await readApproverNames(onEntities(em), tenantID, identity.userID);
   const named = (row: string) =>

@@ -29,7 +29,10 @@ interface Chosen {
   version: ExecutableVersion;
 }
 
-/** The version of a workflow to execute: the named one, else the published one. Throws if it cannot run, or not by this caller. */
+/**
+ * The version of a workflow to execute: the named one, or else the published one. Throws if it cannot run, or the caller
+ * may not run it.
+ */
 export async function chooseVersion(
   versionRequest: VersionRequest,
   { pool, runs: { executableVersion } }: Services,
@@ -46,10 +49,11 @@ export async function chooseVersion(
   if (versionID === null) throw draftsOnly({ tenantID, workflowID }, await findLatestID(pool, tenantID, workflowID));
 
   const version = await executableVersion({ tenantID, versionID });
-  // A graph is checked when it is published. Without nodes, and as a draft, it gets the list of its faults here.
+  // A graph is checked when it is published. A graph without nodes, or a draft, is checked here, which throws the list
+  // of its faults.
   if (version.isEmpty) runSync(compileGraph([], []));
   if (named && !named.isChecked) await checkDraft(versionRequest.em, { versionID, workflowID });
-  // The bound queries are not checked here: the right to execute a workflow includes the queries it was saved with.
+  // Bound queries are not checked here: the permission to execute a workflow covers the queries with which it was saved.
   await versionRequest.require(accessTo(version.assets));
   return { versionID, version };
 }
@@ -59,8 +63,8 @@ async function checkDraft(em: EntityManager, { versionID, workflowID }: Record<'
   await checkGraph(em, graphOf(draft), workflowID);
 }
 
-function draftsOnly(of: Record<'tenantID' | 'workflowID', string>, versionID = ':versionID'): AppError {
-  const base = `${TENANT_PREFIX.replace(':tenantID', of.tenantID)}/workflows/${of.workflowID}`;
+function draftsOnly(workflow: Record<'tenantID' | 'workflowID', string>, versionID = ':versionID'): AppError {
+  const base = `${TENANT_PREFIX.replace(':tenantID', workflow.tenantID)}/workflows/${workflow.workflowID}`;
   return new AppError(
     'CONFLICT',
     `This workflow has drafts only. Publish one with POST ${base}/versions/${versionID}/publish, or execute one with ?version=`,

@@ -12,13 +12,13 @@ interface Requested {
   versionID: string;
   caller: Caller;
   args: JsonObject;
-  /** The name under which the client has sent them. */
+  /** The name of the field in which the client sent the inputs. */
   field?: string;
-  /** In place of the options of the version. */
+  /** Class and priority that the request asks for, in place of those of the version. */
   asked?: Parameters<typeof governRun>[1]['asked'];
 }
 
-/** A run of the version that a request starts. Throws what is wrong with its inputs, by their path in `field`. */
+/** A run of the version that a request starts. Throws the faults of its inputs, by their path in `field`. */
 export function directRun(version: ExecutableVersion, { args, field = 'args', asked, ...run }: Requested) {
   const { workflowID, caller } = run;
   const input = resolveInputs(version.inputDefinitions, args, { field });

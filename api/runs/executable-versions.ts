@@ -17,10 +17,10 @@ export interface ExecutableVersion {
   governance: Governance;
 }
 
-/** A version never changes, so a kept one is never stale. */
+/** Limits of the cache. A version never changes, so a cached one is never stale. */
 const limits = { versions: 10_000, bytes: 16_000_000 };
 
-/** Reads without the entity manager, each of whose reads took 0.3 ms of processor time. */
+/** Reads a version without the entity manager, which would take 0.3 ms of processor time for each. */
 export type ReadExecutableVersion = (version: { tenantID: string; versionID: string }) => Promise<ExecutableVersion>;
 
 export function createExecutableVersions(
@@ -30,9 +30,10 @@ export function createExecutableVersions(
   const versions = new LRUCache<string, ExecutableVersion, string>({
     max,
     maxSize,
-    // Alone if it is larger than all that may be kept. Two bytes for a character, and some for the objects.
+    // A version is counted as at most the whole cache, so that a larger one can be cached alone. Two bytes for each
+    // character, and some for the objects.
     sizeCalculation: (version) => Math.min(1_000 + 2 * JSON.stringify(version).length, maxSize),
-    // A version that is pushed out while it is read is still answered.
+    // A version that is evicted while it is read is still returned.
     ignoreFetchAbort: true,
     fetchMethod: (versionID, _stale, { context: tenantID }) => readVersion(pool, tenantID, versionID),
   });

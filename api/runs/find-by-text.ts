@@ -1,6 +1,6 @@
 import type { Query } from '#shared/db/query.ts';
 
-/** Runs whose ids are compared by their ends, and runs of one tag. */
+/** Runs whose ids are compared with the end of an id, and runs of one tag. */
 const MAX = { compared: 5_000, tagged: 500 };
 
 /** The ids of runs that a text names: by an id, by the end of an id as lists show it, or by a tag. */
@@ -15,7 +15,7 @@ export async function findRunsByText(query: Query, tenantID: string, text: strin
 const wholeID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/;
 const endOfID = /^[\da-f]{6,12}$/;
 
-// A parameter that is null is not searched for.
+// A parameter that is null matches no run.
 const FIND = `
 select id from workflow_instance where tenant_id = $1::uuid and id = $2::uuid
 union

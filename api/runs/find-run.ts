@@ -12,8 +12,9 @@ interface Requester {
 }
 
 /**
- * The object of a run's permission: its workflow. For a run without a workflow (the test of an unsaved graph) and for an unknown
- * id it is all workflows, so that only callers who may see any run learn that there is none.
+ * Finds a run and checks the permission on its workflow. For a run without a workflow (a test of an unsaved graph) and
+ * for an unknown id, the permission is checked on all workflows, so that only callers who may see any run learn that
+ * there is none.
  */
 export async function findRun({ em, require, permission }: Requester, instanceID: string): Promise<WorkflowInstance> {
   const run = await em.findOne(WorkflowInstance, { id: instanceID });
@@ -23,15 +24,15 @@ export async function findRun({ em, require, permission }: Requester, instanceID
 }
 
 /**
- * A run of a workflow that the caller may read, or that the caller has started and may still execute. Its values may have megabytes:
- * `without` names those that are not needed.
+ * A run of a workflow that the caller may read, or a run that the caller has started and may still execute. The input
+ * and output may have megabytes: `without` names those that the caller does not need.
  */
 export async function findReadableRun<Left extends 'input' | 'output' = never>(
   { em, require, caller }: Pick<Requester, 'em' | 'require'> & { caller: Caller },
   instanceID: string,
   { without = [] }: { without?: readonly Left[] } = {},
 ): Promise<Omit<WorkflowInstance, Left>> {
-  // The type of the result tells which fields are left out.
+  // The type of the result says which fields are left out.
   const exclude = [...without] as never[];
   const run: WorkflowInstance | null = await em.findOne(WorkflowInstance, { id: instanceID }, { exclude });
   const isOwn = run?.caller.type === caller.type && run.caller.id === caller.id;
@@ -46,10 +47,10 @@ export async function findReadableRun<Left extends 'input' | 'output' = never>(
   return run;
 }
 
-/** The values of a run, for those who need neither. */
+/** Both values of a run, for `without`. */
 export const VALUES = ['input', 'output'] as const;
 
-/** The object of a data collection request, by the same rule. */
+/** Finds a data collection request and its run, and checks the permission as `findRun` does. */
 export async function findRequest(
   { em, require, permission }: Requester,
   requestID: string,

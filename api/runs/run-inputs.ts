@@ -11,7 +11,7 @@ export const runInputs = {
 };
 export const runAliases: FieldAliases = { args: names };
 
-/** The inputs by either name. */
+/** The inputs, which a client may send by either name. */
 export function argsOf(
   given: InputsByName<(typeof names)[number]> | undefined,
   check: Pick<z.RefinementCtx, 'addIssue'>,

@@ -10,7 +10,7 @@ export async function readOutcome(
   return rows[0];
 }
 
-/** Those of the runs that have ended. Their outcomes may be large, so they are not read together. */
+/** The ids of the runs that have ended. Their outcomes may be large, so they are not read together. */
 export async function findEnded(pool: Pool, ids: readonly string[]): Promise<string[]> {
   const { rows } = await pool.query<{ id: string }>({ name: 'ended_runs', text: ENDED, values: [ids] });
   return rows.map(({ id }) => id);

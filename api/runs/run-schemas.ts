@@ -11,7 +11,7 @@ export const Status = RunStatus.meta({ id: 'RunStatus' });
 
 export const StatusOfNode = NodeStatus.meta({ id: 'NodeStatus' });
 
-/** Stored JSON is not validated again: it was when it came. */
+/** Stored JSON is not validated again: it was validated before it was stored. */
 export const Stored = z.looseObject({});
 
 export const Tag = z.string().trim().min(1).max(64);

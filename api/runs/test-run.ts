@@ -19,8 +19,8 @@ interface Tested {
 }
 
 /**
- * A test run of a version, to be accepted. It has the limits of other runs of the workflow; its failure starts no handler and it tells
- * no webhook. Throws what is wrong with its inputs, by their path in `args`.
+ * A test run of a version, to be accepted. It has the limits of other runs of the workflow; its failure starts no
+ * handler, and its end is sent to no webhook. Throws the faults of its inputs, by their path in `args`.
  */
 export function newTestRun({ options, args, mode, ...tested }: Tested): NewRun {
   const { workflowID, versionID } = tested;

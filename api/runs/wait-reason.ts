@@ -18,16 +18,16 @@ type Reason = z.input<typeof WaitReason>;
 
 /** Characters of a title, or of the name or the key of an event. */
 const MAX_SHOWN = 100;
-/** Runs ahead are counted so far. */
+/** Runs ahead are counted up to this number. */
 const MAX_COUNTED = 1_000;
 
-/** The run, with the circumstances by which a dispatch decides about it. */
+/** A run, with the facts by which a dispatch decides about it. */
 interface Circumstances {
   isQueued: boolean;
   isDispatched: boolean;
   isBlocked: boolean;
   isTenantDeleting: boolean;
-  /** Withheld during a pause, which may be over by now. */
+  /** The run was withheld during a pause, which may have ended since. */
   isWithheld: boolean;
   /** The run must not begin before a pause is over. */
   isPaused: boolean;
@@ -35,9 +35,9 @@ interface Circumstances {
   isTenantPaused: boolean;
   withheldAhead: number;
   hasWorker: boolean;
-  /** Kinds of nodes, if a worker could not begin the run, that no live worker knows. */
+  /** Kinds of nodes that no live worker knows, if no worker could begin the run. */
   unknownKinds: string[] | null;
-  /** Seconds until a run that could not begin is tried again. */
+  /** Seconds until the dispatch of a run that could not begin is tried again. */
   triedAgainIn: number | null;
   key: string | null;
   keyLimit: number | null;
@@ -50,13 +50,16 @@ interface Circumstances {
   workflowInFlight: number;
   rateLimit: number | null;
   rateSeconds: number | null;
-  /** Seconds until the rate has a place; null or below 0: it has one. */
+  /** Seconds until the rate limit admits another run; null or not above 0 if it admits one now. */
   rateFreeIn: number | null;
-  /** Mean of the last runs of the workflow. */
+  /** Mean duration of the last runs of the workflow. */
   seconds: number | null;
 }
 
-/** Why a run is not running, from the rows by which a dispatch decides; `waits` are those of its nodes. Bounded in what it reads. */
+/**
+ * Says why a run is not running, from the rows by which a dispatch decides. `waits` is the wait of its nodes. The number
+ * of rows that it reads is bounded.
+ */
 export async function findWaitReason(
   pool: Pool,
   run: { id: string; tenantID: string },
@@ -75,7 +78,7 @@ export async function findWaitReason(
 
 type Wait = z.input<typeof Waiting>;
 
-/** The title of the question or the node that waits; null if it is not known which. */
+/** The title of the question or of the node that waits; null if the node is not known. */
 async function findTitle(
   pool: Pool,
   run: { id: string; tenantID: string },
@@ -133,7 +136,7 @@ function reasonInQueue(circumstances: Circumstances): Reason {
   );
 }
 
-/** Withheld runs go on in the order in which they came, when the pause is over. */
+/** When a pause is over, withheld runs begin in the order in which they were accepted. */
 function pauseReason({
   isPaused: isStillPaused,
   isWorkflowPaused,
@@ -217,7 +220,7 @@ select coalesce(
 
 const count = (rows: string) => `(select count(*)::int from (${rows} limit ${MAX_COUNTED + 1}) counted)`;
 
-/** Runs of one request have the same time. The first condition is that of an index. */
+/** Runs that one request has started have the same time, so ids decide. The first condition lets Postgres use an index. */
 const BEFORE_OWN = `${QUEUED_SINCE} <= own.since and (${QUEUED_SINCE}, id) < (own.since, own.id)`;
 
 const CIRCUMSTANCES = `

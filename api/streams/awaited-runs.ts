@@ -8,18 +8,18 @@ import { CompletionNotice, type RunOutcome } from '#shared/runs/completion-notic
 import { RUN_CHANNEL, RunSignal } from '#shared/runs/signals.ts';
 import { findEnded, readOutcome } from '../runs/run-outcomes.ts';
 
-/** Runs for whose outcome a client of this process waits. */
+/** Runs whose outcome a client of this process waits for. */
 export interface AwaitedRuns extends AsyncDisposable {
-  /** The channel on which workers tell this process of the ends of runs; stored with each run that is awaited. */
+  /** The channel on which workers notify this process of the ends of runs; stored with each run that is awaited. */
   readonly channel: string;
   /** Listens for the end of a run. To miss nothing, call it before the run is accepted. */
   expect(run: { tenantID: string; instanceID: string }): AwaitedRun;
-  /** Ends all waits, present and later. */
+  /** Ends all waits, and every later one at once. */
   drain(): void;
 }
 
 export interface AwaitedRun extends Disposable {
-  /** The run may have ended already: its outcome is read at once. */
+  /** Reads the outcome at once, for a run that may have ended already. */
   poll(): void;
   /** The outcome, or undefined if the run has not ended within `ms` or before the client goes away. Never throws. */
   outcome(ms: number, disconnected: AbortSignal): Promise<RunOutcome | undefined>;
@@ -29,16 +29,16 @@ interface Dependencies {
   pool: Pool;
   messages: Messages;
   logger: Logger;
-  /** How often the awaited runs are compared with Postgres. */
+  /** The interval at which the awaited runs are compared with Postgres. */
   compareMs?: number;
 }
 
-/** How long the answer to a client whose time is up may still wait for the database. */
+/** The time that the last read may take when the time of a client is up. */
 const LAST_READ_MS = 1_000;
 
 /**
- * A worker sends the outcome with its message. If the message is lost, or the outcome too large for one, it is read from Postgres:
- * once a second, one query finds those of all awaited runs that have ended.
+ * A worker sends the outcome with its message. If the message is lost, or the outcome is too large for a message, the
+ * outcome is read from Postgres: once a second, one query finds the awaited runs that have ended.
  */
 export function createAwaitedRuns({ pool, messages, logger, compareMs = 1_000 }: Dependencies): AwaitedRuns {
   // A channel's name is at most 63 bytes long on Postgres, the deployment's prefix included.
@@ -55,7 +55,7 @@ export function createAwaitedRuns({ pool, messages, logger, compareMs = 1_000 }:
     messages.subscribe(channel, (message) => {
       for (const { instanceID, outcome } of RunEnds.parse(message)) ended(instanceID, outcome);
     }),
-    // The end of a run that no worker holds.
+    // The end of a run that no worker executes, which no worker announces.
     messages.subscribe(RUN_CHANNEL, (message) => {
       for (const { kind, instanceID } of RunSignals.safeParse(message).data ?? [])
         if (kind === 'cancelled') ended(instanceID);
@@ -129,7 +129,7 @@ class Wait {
     this.#report = report;
   }
 
-  /** The run is said to have ended; without the outcome it is read. */
+  /** Notes that the run has ended; without the outcome, `outcome` reads it. */
   ended(outcome?: RunOutcome): void {
     this.#outcome ??= outcome;
     this.#hasEnded = true;
@@ -160,7 +160,7 @@ class Wait {
 
   async #next(): Promise<void> {
     if (this.#hasEnded) {
-      // If this read fails, the next comparison says again that the run has ended.
+      // If this read fails, the next comparison notes again that the run has ended.
       this.#hasEnded = false;
       await Promise.race([this.#readOutcome(), this.#stopped.promise]);
     } else

@@ -8,20 +8,20 @@ import type { Messages } from '#shared/messaging/backplane/index.ts';
 import { type AnswerState, endLostAnswer, keepReading, readAnswer } from '../ai/chat.ts';
 import { requireStreamCapacity, type StreamOwner } from './stream-capacity.ts';
 
-/** Sends answers of language models to clients, as the protocol of the AI SDK has it. */
+/** Sends answers of language models to clients, in the protocol of the AI SDK. */
 export interface ChatStreams extends Disposable {
   /**
-   * Sends an answer from its beginning until it is over or the client has gone. Throws the error of an answer that has failed before
-   * it said anything.
+   * Sends an answer from its beginning until it is over or the client has disconnected. Throws the error of an answer
+   * that failed before its first chunk.
    */
   send(answer: SentAnswer, response: ServerResponse): Promise<void>;
-  /** Looks for more of an answer at once. */
+  /** Reads the next chunks of an answer at once, without waiting for the next poll. */
   wake(answerID: string): void;
 }
 
 interface SentAnswer extends StreamOwner {
   answerID: string;
-  /** It goes on although no client reads it. */
+  /** The answer goes on when no client reads it. */
   isResumable: boolean;
 }
 
@@ -33,10 +33,10 @@ interface Needs {
 }
 
 const capacity = { ofCaller: 20, ofTenant: 200, ofUser: 400 };
-/** Messages may be lost. */
+/** Interval at which an answer is read without a message: messages may be lost. */
 const POLL_MS = 1_000;
 const HEARTBEAT_MS = 15_000;
-/** A client that takes nothing for so long is disconnected. */
+/** A client that accepts no data for this time is disconnected. */
 const STALLED_MS = 30_000;
 
 const headers = {
@@ -67,7 +67,7 @@ export function createChatStreams({ pool, messages, logger, draining }: Needs): 
       const reader: Reader = { ...answer, wake: Promise.withResolvers() };
       readers.add(reader);
       try {
-        await pour({ pool, logger }, { reader, response, draining });
+        await sendAnswer({ pool, logger }, { reader, response, draining });
       } finally {
         readers.delete(reader);
       }
@@ -76,27 +76,31 @@ export function createChatStreams({ pool, messages, logger, draining }: Needs): 
   };
 }
 
-interface Pouring {
+interface Sending {
   reader: Reader;
   response: ServerResponse;
   draining: AbortSignal;
 }
 
-async function pour(
+async function sendAnswer(
   { pool, logger }: Pick<Needs, 'pool' | 'logger'>,
-  { reader, response, draining }: Pouring,
+  { reader, response, draining }: Sending,
 ): Promise<void> {
   const { answerID, isResumable } = reader;
   const disconnected = new AbortController();
-  const leave = () => disconnected.abort();
-  response.once('close', leave);
-  draining.addEventListener('abort', leave, { once: true });
+  const disconnect = () => disconnected.abort();
+  response.once('close', disconnect);
+  draining.addEventListener('abort', disconnect, { once: true });
   const heartbeat = setInterval(
     () => response.headersSent && !response.writableNeedDrain && response.write(':\n\n'),
     HEARTBEAT_MS,
   );
-  const say = { name: 'that an answer is read', everyMs: CHAT_READER_MS / 5, run: () => keepReading(pool, answerID) };
-  await using _reading = isResumable ? undefined : startPeriodicTask(say, logger);
+  const readMark = {
+    name: 'that an answer is read',
+    everyMs: CHAT_READER_MS / 5,
+    run: () => keepReading(pool, answerID),
+  };
+  await using _reading = isResumable ? undefined : startPeriodicTask(readMark, logger);
   try {
     let after = 0;
     while (!disconnected.signal.aborted) {
@@ -114,8 +118,8 @@ async function pour(
     if (response.headersSent) response.end();
   } finally {
     clearInterval(heartbeat);
-    response.off('close', leave);
-    draining.removeEventListener('abort', leave);
+    response.off('close', disconnect);
+    draining.removeEventListener('abort', disconnect);
   }
 }
 

@@ -10,14 +10,17 @@ import type { RunWatch } from './watch.ts';
 
 /** Server-sent events of runs. */
 export interface EventStreams extends Disposable {
-  /** Sends every event after `lastSeq`, in order and once, until the run has ended, the client has gone, or the time is over. */
+  /**
+   * Sends every event after `lastSeq`, in order and once, until the run has ended, the client has disconnected, or
+   * `maxMs` is over.
+   */
   send(stream: EventStream, response: ServerResponse): Promise<void>;
 }
 
 export interface EventStream extends StreamOwner {
   instanceID: string;
   lastSeq: number;
-  /** Throws if the caller may not read the run any more; answers with the version of the rules. */
+  /** Throws if the caller may no longer read the run; returns the version of the rules that allowed it. */
   check(): Promise<number>;
   maxMs: number;
 }
@@ -26,7 +29,7 @@ interface Dependencies {
   pool: Pool;
   watch: Pick<RunWatch, 'watch'>;
   logger: Logger;
-  /** Set once the process has begun to stop. */
+  /** Aborted when the process begins to stop. */
   draining: AbortSignal;
 }
 
@@ -34,30 +37,33 @@ const capacity = { ofCaller: 50, ofTenant: 200, ofUser: 400 };
 
 const times = {
   heartbeatMs: 15_000,
-  /** A client that takes nothing for so long is disconnected. It goes on with `Last-Event-ID` when it comes back. */
+  /**
+   * A client that accepts no data for this time is disconnected. When it reconnects, `Last-Event-ID` says where to
+   * continue.
+   */
   stalledMs: 30_000,
-  /** How soon a stream ends after a change of rules took the permission. */
+  /** The time within which a stream ends after a change of rules removed the permission. */
   changedMs: 1_000,
-  /** How soon it ends after its user was blocked, or its token or key has expired or was disabled. */
+  /** The time within which a stream ends after its user was blocked, or its token or key expired or was disabled. */
   allMs: 10_000,
 };
 type Times = typeof times;
 
 interface Open {
   stream: EventStream;
-  /** The version of the tenant's rules by which the caller was checked last; none before the first round. */
+  /** The version of the tenant's rules at the last check of the caller; undefined before the first check. */
   version?: number;
   checkedAt: number;
   isChecking: boolean;
   end: AbortController;
 }
 
-/** One timer checks the permissions of all streams of this process, as that of sockets does. */
+/** One timer checks the permissions of all streams of this process. */
 export function createEventStreams(
   { pool, watch, logger, draining }: Dependencies,
-  given: Partial<Times> = {},
+  changedTimes: Partial<Times> = {},
 ): EventStreams {
-  const { changedMs, allMs, ...intervals } = { ...times, ...given };
+  const { changedMs, allMs, ...intervals } = { ...times, ...changedTimes };
   const open = new Set<Open>();
   const timer = setInterval(() => {
     checkAll().catch((error) => logger.warn({ err: error }, 'streams not re-checked; the next round will'));
@@ -73,7 +79,7 @@ export function createEventStreams(
     await Promise.all(due.map(check));
   }
 
-  /** While the check fails for another reason, the stream stays. */
+  /** A stream ends only if the check refuses it; if the check itself fails, the stream stays open. */
   async function check(opened: Open): Promise<void> {
     if (opened.isChecking) return;
     opened.isChecking = true;
@@ -90,14 +96,14 @@ export function createEventStreams(
   return {
     async send(stream, response) {
       requireStreamCapacity(
-        [...open].map((one) => one.stream),
+        [...open].map((each) => each.stream),
         stream,
         capacity,
       );
       const opened: Open = { stream, checkedAt: performance.now(), isChecking: false, end: new AbortController() };
       open.add(opened);
       try {
-        await pour({ watch, ...intervals }, stream, response, AbortSignal.any([opened.end.signal, draining]));
+        await sendEvents({ watch, ...intervals }, stream, response, AbortSignal.any([opened.end.signal, draining]));
       } finally {
         open.delete(opened);
       }
@@ -108,7 +114,7 @@ export function createEventStreams(
   };
 }
 
-async function pour(
+async function sendEvents(
   { watch, heartbeatMs, stalledMs }: Pick<Dependencies, 'watch'> & Pick<Times, 'heartbeatMs' | 'stalledMs'>,
   { instanceID, lastSeq, maxMs }: EventStream,
   response: ServerResponse,
@@ -129,8 +135,8 @@ async function pour(
   const stop = watch.watch(instanceID, lastSeq, async (messages) => {
     for (const message of messages) {
       if (response.destroyed || response.writableEnded) return;
-      // The next message is not even written as JSON before the client has taken this one.
-      if (!response.write(textOf(message))) await Promise.race([taken(response, stalledMs), over.promise]);
+      // The next message is not even serialized before the client has accepted this one.
+      if (!response.write(textOf(message))) await Promise.race([drained(response, stalledMs), over.promise]);
     }
     const last = messages.at(-1);
     if (last?.event === 'workflow_status_update' && isTerminal(last.payload.status)) end();
@@ -144,13 +150,16 @@ async function pour(
     clearTimeout(timer);
     ended.removeEventListener('abort', end);
     response.end();
-    // Data that are written and not taken do not keep the connection for ever.
-    if (response.writableLength > 0) await taken(response, stalledMs);
+    // Data that are written and not accepted do not keep the connection open for ever.
+    if (response.writableLength > 0) await drained(response, stalledMs);
   }
 }
 
-/** Resolves when the client has taken what is written, or its connection is closed, which it is after the time. */
-async function taken(response: ServerResponse, timeoutMs: number): Promise<void> {
+/**
+ * Resolves when the client has accepted all written data or its connection is closed. After the time, closes the
+ * connection.
+ */
+async function drained(response: ServerResponse, timeoutMs: number): Promise<void> {
   const timer = setTimeout(() => response.destroy(), timeoutMs);
   const settled = Promise.withResolvers<void>();
   for (const event of ['drain', 'finish', 'close']) response.once(event, settled.resolve);
@@ -159,7 +168,10 @@ async function taken(response: ServerResponse, timeoutMs: number): Promise<void>
   clearTimeout(timer);
 }
 
-/** A client that has an id has all messages of that number. */
+/**
+ * A message as text. Its id is left out while more messages of the same number follow, so that a client with an id has
+ * all of them.
+ */
 function textOf({ event, payload }: ServerMessage): string {
   return `event: ${event}\n${payload.more ? '' : `id: ${payload.seq}\n`}data: ${JSON.stringify(payload)}\n\n`;
 }

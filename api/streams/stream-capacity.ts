@@ -1,20 +1,20 @@
 import type { Caller } from '#shared/core/caller.ts';
 import { AppError } from '#shared/core/errors.ts';
 
-/** Whom a stream counts for. */
+/** The caller, user and tenant for whom a stream counts. */
 export interface StreamOwner {
   callerID: string;
-  /** The acting user: of an API key its creator. */
+  /** The acting user: for an API key, its creator. */
   userID: string;
   tenantID: string;
 }
 
-/** Streams that may be open at once in this process. */
+/** Limits on the streams that may be open at once in this process. */
 export interface StreamCapacity {
   ofCaller: number;
-  /** Without it, the keys and members of one tenant could take the memory and the reads of a process from all others. */
+  /** Prevents that the keys and members of one tenant use all memory and reads of a process. */
   ofTenant: number;
-  /** Without it, a user could do that with many tenants of their own. */
+  /** Prevents that one user does the same with many tenants. */
   ofUser: number;
 }
 
@@ -22,9 +22,13 @@ export function streamOwner({ id: callerID, userID = callerID }: Caller, tenantI
   return { callerID, userID, tenantID };
 }
 
-/** Rejects another stream of a caller, tenant or user who have as many open as they may have. */
-export function requireStreamCapacity(open: readonly StreamOwner[], of: StreamOwner, capacity: StreamCapacity): void {
-  const count = (field: keyof StreamOwner) => open.filter((stream) => stream[field] === of[field]).length;
+/** Rejects another stream if its caller, tenant or user has as many open as allowed. */
+export function requireStreamCapacity(
+  open: readonly StreamOwner[],
+  owner: StreamOwner,
+  capacity: StreamCapacity,
+): void {
+  const count = (field: keyof StreamOwner) => open.filter((stream) => stream[field] === owner[field]).length;
   const [own, all, acting] = [count('callerID'), count('tenantID'), count('userID')];
   if (own >= capacity.ofCaller) throw tooMany(`You have ${own} streams open, and may have ${capacity.ofCaller}`);
   if (all >= capacity.ofTenant)

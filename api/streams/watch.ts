@@ -8,15 +8,21 @@ import { type Deliver, WatchedRun } from './watched-run.ts';
 import { beginWatching, findMoved, keepWatching, readRunEvents } from './watched-run-rows.ts';
 
 export interface RunWatch extends AsyncDisposable {
-  /** Sends every event after `lastSeq`, in order and once, then live events until the run's end. Answers with the function that stops it. */
+  /**
+   * Sends every event after `lastSeq`, in order and once, then live events until the run's end. Returns the function
+   * that stops it.
+   */
   watch(instanceID: string, lastSeq: number, deliver: Deliver): () => void;
-  /** Takes a message that another process has published. */
+  /** Delivers messages that another process has published. */
   receive(broadcast: RunBroadcast): void;
 }
 
 interface Dependencies {
   pool: Pool;
-  /** Brings the end of a run that no worker holds at once; without it the comparison finds it within a second. */
+  /**
+   * Notifies at once of the end of a run that no worker executes; without it, the comparison finds the end within a
+   * second.
+   */
   backplane?: Pick<Backplane, 'messages'>;
   logger: Logger;
 }
@@ -24,7 +30,10 @@ interface Dependencies {
 const COMPARE_MS = 1_000;
 const RENEW_MS = 30_000;
 
-/** Runs that are watched in this process. Messages wake, Postgres remembers: a lost message is noticed within a second. */
+/**
+ * Runs that are watched in this process. Messages are fast but may be lost: a comparison with Postgres finds missed
+ * events within a second.
+ */
 export function createRunWatch({ pool, backplane, logger }: Dependencies): RunWatch {
   const runs = new Map<string, WatchedRun>();
   const onFailure = (error: unknown) => logger.warn({ err: error }, 'watched runs not read; the next comparison will');
@@ -42,7 +51,7 @@ export function createRunWatch({ pool, backplane, logger }: Dependencies): RunWa
     return run;
   }
 
-  /** Sets `watched_until` first and reads second: any later commit publishes, any earlier one is read. */
+  /** Sets `watched_until` before it reads: any later commit publishes its events, and any earlier commit is read. */
   async function begin(instanceID: string, run: WatchedRun): Promise<void> {
     const isGoing = await beginWatching(pool, instanceID);
     run.isOpen = true;

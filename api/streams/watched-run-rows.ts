@@ -4,13 +4,16 @@ import type { RunEventRow } from '#shared/messaging/realtime/run-events.ts';
 /** Events of a run, oldest first. */
 export interface EventPage {
   rows: RunEventRow[];
-  /** More events follow. */
+  /** Whether more events follow. */
   hasMore: boolean;
 }
 
-/** How much a page has at most, but for a single event that is larger. It is held while a slow client takes it. */
+/** The most that a page has, unless a single event is larger. A page stays in memory until a slow client has accepted it. */
 export const PAGE = { rows: 500, bytes: 256 * 1024 };
-/** Bytes of an output as a text: far above the size that clients are sent, so that it is left out here only if it would be there. */
+/**
+ * Bytes of an output as text. Far above the size that is sent to clients, so an output that is left out here would not
+ * be sent anyway.
+ */
 const MAX_OUTPUT_BYTES = 128 * 1024;
 
 export async function readRunEvents(
@@ -25,13 +28,19 @@ export async function readRunEvents(
   return { rows, hasMore: end >= 0 };
 }
 
-/** Marks the run as watched: the worker publishes from the next commit on. Answers whether the run is still going. */
+/**
+ * Marks the run as watched: from the next commit on, the worker publishes its events. Returns whether the run is still
+ * going.
+ */
 export async function beginWatching(pool: Pool, instanceID: string): Promise<boolean> {
   const { rowCount } = await pool.query(BEGIN, [instanceID]);
   return rowCount === 1;
 }
 
-/** Marks these runs as watched for another minute. Answers with the marked ones; rows that a commit holds are left for the next time. */
+/**
+ * Marks these runs as watched for another minute. Returns the marked ones; rows that a commit has locked are skipped
+ * until the next time.
+ */
 export async function keepWatching(pool: Pool, ids: readonly string[]): Promise<string[]> {
   const { rows } = await pool.query<{ id: string }>(KEEP, [ids]);
   return rows.map(({ id }) => id);
@@ -50,8 +59,8 @@ export async function findMoved(pool: Pool, ids: readonly string[], heads: reado
   return rows;
 }
 
-// Events beyond the limit come without their contents, to say that there are more. Texts are made only of those that may be within:
-// the stored size is known without reading the value.
+// An event beyond the limit is returned without its contents, only to show that there are more. Only an event that may
+// be within the limit is serialized: the stored size is known without reading the value.
 export const READ = `
 select "instanceID", seq, "nodeID", iteration, frame, attempt, status, exit, at, started, is_beyond as "isBeyond",
   case when not is_beyond then payload end as payload, case when not is_beyond then log end as log
@@ -85,7 +94,7 @@ order by seq`;
 const BEGIN = `
 update workflow_instance set watched_until = now() + interval '60 seconds' where id = $1 and completed_at is null`;
 
-// Locked in order and never waited for: neither two gateways nor a gateway and a commit can block each other.
+// Locks rows in order and skips locked ones, so that neither two gateways nor a gateway and a commit can block each other.
 const KEEP = `
 with free as (
   select id from workflow_instance where id = any($1::uuid[]) and completed_at is null order by id for no key update skip locked

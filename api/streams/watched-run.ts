@@ -2,17 +2,23 @@ import type { ServerMessage } from '#shared/messaging/realtime/events.ts';
 import { presentRunEvent, type RunEventRow } from '#shared/messaging/realtime/run-events.ts';
 import { isTerminal } from '#shared/workflow/progress/status.ts';
 
-/** Takes messages in order, each once. A watcher that answers with a promise gets the next messages when it has resolved. */
+/**
+ * Receives messages in order, each once. If it returns a promise, the next messages follow when the promise has
+ * resolved.
+ */
 export interface Deliver {
   (messages: ServerMessage[]): void | Promise<void>;
-  /** Asked before messages are read for the watcher, and before it gets them: resolves when it has room for more; undefined if it has. */
+  /**
+   * Called before messages are read for the watcher, and before they are delivered. Resolves when the watcher has room
+   * for more; undefined if it has room.
+   */
   capacity?(): Promise<void> | undefined;
 }
 
 interface Watcher {
-  /** The next `seq` to send to it. */
+  /** The `seq` of the next message to deliver. */
   next: number;
-  /** The events before its join are still being sent. */
+  /** The events before the watcher joined are still being sent. */
   isFresh: boolean;
   isBusy: boolean;
   readonly deliver: Deliver;
@@ -24,17 +30,20 @@ interface Sources {
   onFailure(error: unknown): void;
 }
 
-/** Live messages that slow watchers have not taken yet. More are dropped, and read from Postgres when it is their turn. */
+/**
+ * Live messages that are kept for slow watchers. Beyond this number all are dropped, and read from Postgres when a
+ * watcher needs them.
+ */
 const MAX_REMEMBERED = 100;
 
 /**
- * A run that is watched in this process. Live messages come in any order, twice, or not at all; each watcher gets them in
- * order of `seq`, once, and missing ones come from Postgres. Pages are read once for all watchers.
+ * A run that is watched in this process. Live messages arrive in any order, twice, or not at all; each watcher receives
+ * them in order of `seq`, once, and missing ones are read from Postgres. One page is read for all watchers.
  */
 export class WatchedRun {
-  /** Set once `watched_until` is set: commits after that are published. */
+  /** Set when `watched_until` is set: later commits are published. */
   isOpen = false;
-  /** When `watched_until` is renewed next, by this process's clock. */
+  /** The time at which `watched_until` is renewed next, by this process's clock. */
   renewAt = 0;
   readonly #sources: Sources;
   readonly #watchers = new Set<Watcher>();
@@ -52,7 +61,7 @@ export class WatchedRun {
     return this.#isOver;
   }
 
-  /** The `seq` up to which every watcher has the messages. */
+  /** The `seq` up to which every watcher has received the messages. */
   get head(): number {
     let head = Number.MAX_SAFE_INTEGER;
     for (const { next } of this.#watchers) head = Math.min(head, next - 1);
@@ -78,14 +87,14 @@ export class WatchedRun {
     this.fill();
   }
 
-  /** Takes the state of the run as Postgres has it. */
+  /** Notes the state of the run in Postgres. */
   moved({ seq, isOver }: { seq: number; isOver: boolean }): void {
     this.#known = Math.max(this.#known, seq);
     if (isOver) this.#end();
     this.fill();
   }
 
-  /** Reads the events that a watcher lacks; the next call repeats a failed read. */
+  /** Reads events that a watcher has not received; after a failure, the next call reads again. */
   fill(): void {
     if (!this.isOpen || this.#isFilling) return;
     this.#isFilling = true;
@@ -104,7 +113,7 @@ export class WatchedRun {
         const after = behind.reduce((least, { next }) => Math.min(least, next), Number.MAX_SAFE_INTEGER) - 1;
         const page = await this.#sources.read(after);
         this.#handPage(behind, page, wasOver);
-        // Announced but not visible yet: the next comparison reads again.
+        // The event is announced but not visible yet: the next comparison reads again.
         if (page.rows.length === 0) this.#known = after;
       }
     } finally {
@@ -120,7 +129,7 @@ export class WatchedRun {
   ): void {
     const messages = rows.flatMap(presentRunEvent);
     for (const watcher of behind) {
-      // A live message may have come first, and is being sent.
+      // A live message has come first, and is still being sent.
       if (this.#mustWait(watcher)) continue;
       if (!hasMore) watcher.isFresh = false;
       this.#hand(
@@ -138,7 +147,7 @@ export class WatchedRun {
     );
   }
 
-  /** Sends each watcher the live messages that follow its last one. */
+  /** Delivers to each watcher the live messages that follow its last one. */
   #advance(): void {
     for (const watcher of this.#watchers) {
       if (watcher.isBusy) continue;
@@ -178,7 +187,7 @@ export class WatchedRun {
 
   #end(): void {
     this.#isOver = true;
-    // One more read releases every watcher, also those that are up to date.
+    // One more read removes every watcher, including those that have all messages.
     for (const watcher of this.#watchers) watcher.isFresh = true;
   }
 

@@ -2,12 +2,12 @@ import { type RawQueryFragment, raw } from '@mikro-orm/postgresql';
 import type { ObjectScope, VisibilityFilter } from '#shared/access/policy/rule-index.ts';
 import { plainArray, textArray } from '#shared/db/array.ts';
 
-/** A condition for the entity manager, to be spread into the others. */
+/** A condition for the entity manager, to be spread into its other conditions. */
 export type Condition = Record<symbol, never[]>;
 
 /**
- * Narrows a list to the rows that every given filter contains. The number of parameters does not depend on the number of rows: few
- * ids go as one array, many are looked up in the rules.
+ * Narrows a list to the rows that every given filter contains. The number of parameters does not depend on the number of
+ * rows: few ids are sent as one array, and many are looked up in the rules.
  */
 export function visibleRows(visibilityFilters: readonly VisibilityFilter[], column = 'id'): Condition {
   const conditions = visibilityFilters
@@ -49,14 +49,14 @@ function reached(filter: VisibilityFilter, effect: 'allow' | 'deny'): Sql[] {
   const { ids, prefixes }: ObjectScope = filter[effect];
   const parts: Sql[] = [];
   if (ids === null) parts.push(ruled(filter, effect));
-  // An object of a rule that is no id matches no row.
+  // The object of a rule may be no id; then it matches no row.
   const real = ids?.filter((id) => uuid.test(id)) ?? [];
   if (real.length > 0) parts.push({ sql: '%row = any(?::uuid[])', params: [plainArray(real)] });
   if (prefixes.length > 0) parts.push(begunWith(prefixes));
   return parts;
 }
 
-/** One rule names one object, so that the unique index finds it; the planner may also read all of the subject's rules at once. */
+/** A rule names one object, so the unique index finds it. The planner may also read all rules of the subjects at once. */
 function ruled({ tenantID, type, action, principals }: VisibilityFilter, effect: string): Sql {
   return {
     sql: `?::text || %row::text in (
