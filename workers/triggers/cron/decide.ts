@@ -8,20 +8,20 @@ export interface JobState extends Timed {
   missedRunPolicy: MissedRunPolicy;
   missedRunWindowSeconds: number;
   isPaused: boolean;
-  /** The first tick that nothing was decided about. */
+  /** Time of the first tick about which nothing was decided yet. */
   nextAt: number;
-  /** Whether the work of a tick goes on. */
+  /** Whether the work of an earlier tick is running. */
   isBusy: boolean;
-  /** Ticks that wait for it to end. */
+  /** Number of ticks that wait for that work to end. */
   waiting: number;
-  /** Whether the work of a backfill goes on, which is neither skipped for nor cancelled. */
+  /** Whether the work of a backfill is running. Ticks wait for it: none is skipped because of it, and none cancels it. */
   isFilling: boolean;
 }
 
 /** Decision about a tick. */
 export interface Decision {
   scheduledAt: number;
-  /** The last of the ticks that this one stands for; absent: it alone. */
+  /** Time of the last tick that the decision covers; absent if it covers one tick only. */
   until?: number;
   outcome: Exclude<TickOutcome, 'refused'>;
   reason: string | null;
@@ -29,13 +29,13 @@ export interface Decision {
 
 interface Decided {
   ticks: Decision[];
-  /** Whether the work that goes on is cancelled for the new one. */
+  /** Whether the running work is cancelled in favour of a new tick's. */
   cancelsRunning: boolean;
   nextAt: Date | null;
   dueAt: Date | null;
 }
 
-/** Ticks of one job that are recorded one by one; those before them share a row. */
+/** Due ticks of one job that get a row each; earlier ones share one row. */
 const MAX_TICKS = 500;
 
 export const reasons = {
@@ -52,7 +52,7 @@ export const reasons = {
   waitsAfterwards: 'Missed in its time, it waited for the work of an earlier tick',
 } as const;
 
-/** Decides about every tick that is due, once. A clock that is set back finds none due until it reaches the next one. */
+/** Decides once about every tick that is due. After the clock was set back, no tick is due until the clock reaches `nextAt` again. */
 export function decideDue(job: JobState, now: number, lateMs: number): Decided {
   const none = {
     ticks: [],
@@ -72,12 +72,12 @@ export function decideDue(job: JobState, now: number, lateMs: number): Decided {
   return { ticks: first ? [first, ...ticks] : ticks, cancelsRunning, ...nextTick(job, newest) };
 }
 
-/** The newest of the ticks that are due, and, if there are too many, the first and the last of the others. */
+/** The newest of the ticks that are due and, if there are more than `MAX_TICKS`, the first and the last of the earlier ones. */
 function dueTicks(job: JobState, now: number) {
   const calendar = calendarOf(job.cronJobSchedule, job.timezone);
-  const until = { until: now, max: MAX_TICKS };
-  // Jitter ends before the next tick, so only the newest may still wait.
-  const due = newestTicks(calendar, job.nextAt - 1, until).filter((tick) => dueTime(job, tick) <= now);
+  const limits = { until: now, max: MAX_TICKS };
+  // Jitter delays a tick by less than the time to the next one, so only the newest may not be due yet.
+  const due = newestTicks(calendar, job.nextAt - 1, limits).filter((tick) => dueTime(job, tick) <= now);
   const [oldest] = due;
   if (oldest === undefined || oldest <= job.nextAt) return { due };
   const [last = job.nextAt] = newestTicks(calendar, job.nextAt - 1, { until: oldest - 1, max: 1 });
@@ -113,16 +113,16 @@ function decideEach(job: JobState, due: readonly number[], moment: Moment) {
   return { ticks, cancelsRunning: cancelsRunning && job.isBusy && last !== undefined };
 }
 
-/** Overlap with the work of earlier ticks, as the next tick meets it. */
+/** State of earlier ticks when the next one is decided about. `decideStart` updates it for the ticks that follow. */
 interface OverlapState {
   isBusy: boolean;
   isFilling: boolean;
   waiting: number;
-  /** Ticks that were missed are started as well. */
+  /** Whether missed ticks are started as well, before the newest. */
   isAfterLate: boolean;
 }
 
-/** Missed ticks that are wanted all the same wait in their order under every policy. */
+/** Decides whether a chosen tick is started, waits or is skipped. A missed tick is never skipped because of running work. */
 function decideStart(
   { overlapPolicy }: JobState,
   tick: number,

@@ -8,8 +8,8 @@ import { reasons } from './decide.ts';
 const PAGE = 100;
 /** Ticks of one backfill. */
 const MAX_BACKFILL = 1_000;
-/** A job that has more waiting ticks gets no others: a poll reads them all. */
-const FEW = 20;
+/** A job with so many waiting ticks gets no more from a backfill, because each poll of the job reads all of them. */
+const MAX_WAITING = 20;
 /** Backfills of a tenant that are examined to find one whose job can take more ticks. */
 const CANDIDATES = 20;
 
@@ -26,9 +26,9 @@ interface Filling {
 }
 
 /**
- * Goes on with a backfill by a page of ticks: tenants in turn, and of each the backfill that has waited longest and whose
- * job can take more ticks. The rows of the ticks and the cursor behind them are one transaction, so an interrupted one goes on where it was. Answers whether there may be
- * more to do at once.
+ * Adds a page of ticks of one backfill. Tenants take turns; of a tenant, the backfill is chosen that has waited longest and whose job
+ * can take more ticks. The ticks and the backfill's cursor are written in one transaction, so an interrupted backfill continues where
+ * it was. Returns whether there may be more to do at once.
  */
 export function createBackfilling(pool: Pool): () => Promise<boolean> {
   return roundRobinTenants({
@@ -87,11 +87,11 @@ select b.id, b.tenant_id as "tenantID", b.cron_job_id as "cronJobID", b.from_at 
 from cron_backfill b join cron_job j on j.id = b.cron_job_id
 where b.id = any(array(${CANDIDATE_IDS})) and ${OPEN} and (
   select count(*) from (
-    select from cron_tick t where t.cron_job_id = j.id and t.status = 'SCHEDULED' and (t.outcome = 'queued') limit ${FEW}
-  ) waiting) < ${FEW}
+    select from cron_tick t where t.cron_job_id = j.id and t.status = 'SCHEDULED' and (t.outcome = 'queued') limit ${MAX_WAITING}
+  ) waiting) < ${MAX_WAITING}
 order by b.updated_at limit 1 for no key update of b, j skip locked`;
 
-// A tick that was started in its time, or by hand at this very moment, is not repeated.
+// A time for which the job has a tick already, started as scheduled or by hand, gets no second one, unless it was missed or skipped.
 const ADD = `
 insert into cron_tick (id, tenant_id, cron_job_id, scheduled_at, trigger_type, status, outcome, reason, backfill_id)
 select r.id, $2, $3, r.at, 'BACKFILL', 'SCHEDULED', 'queued', $5, $4 from jsonb_to_recordset($1::jsonb) as r(id uuid, at timestamptz)

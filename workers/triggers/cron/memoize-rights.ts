@@ -1,6 +1,6 @@
 import type { Rights } from '#shared/access/policy/rights.ts';
 
-/** Reads each right of a page once: its ticks often have the same creator and the same work. */
+/** Reads each permission once for a page of jobs, whose ticks often have the same creator and start the same workflow. */
 export function memoizeRights(rights: Rights): Rights {
   const answers = new Map<string, Promise<boolean>>();
   return {

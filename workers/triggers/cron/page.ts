@@ -12,7 +12,7 @@ import type {
 import type { Timed } from '#shared/triggers/cron/next-tick.ts';
 import type { RunError } from '#shared/workflow/run-error.ts';
 
-/** A job with all that starting its work needs, locked. */
+/** The locked row of a job, with everything that is needed to start its work. */
 export interface LockedJob extends Timed {
   tenantID: string;
   cronJobTitle: string;
@@ -33,7 +33,7 @@ export interface LockedJob extends Timed {
   dueAt: Date | null;
   creatorID: string;
   createdByApiKeyID: string | null;
-  /** Null if there is no such workflow. */
+  /** Null if the job names no workflow, or one that does not exist. */
   workflow: { versionID: string | null; isDisabled: boolean; options: unknown } | null;
   hasQuery: boolean;
   now: Date;
@@ -52,13 +52,14 @@ export interface OpenTick {
   attempts: number;
   instanceID: string | null;
   firedAt: Date | null;
-  /** When its next attempt begins; null while one goes on, or while it waits for other work. */
+  /** When the next attempt begins; null while an attempt is running, or while the tick waits for other work. */
   startAt: Date | null;
   startedAt: Date | null;
   finishedAt: Date | null;
   error: JsonObject | null;
 }
 
+/** The end of a tick's run, as the engine has recorded it for the next poll of the job. */
 export interface EndedRun {
   instanceID: string;
   cronJobID: string;
@@ -78,19 +79,22 @@ export async function lockJobs(client: PoolClient, ids: readonly string[]): Prom
   return rows;
 }
 
-/** Takes the notes of ended runs, and reads the ticks that have not ended with them. */
+/** Deletes and returns the recorded ends of the jobs' runs, and reads the open ticks, including those of the ended runs. */
 export async function readTicks(client: PoolClient, jobIDs: readonly string[]) {
   const ends = await client.query<EndedRun>({ name: 'cron_ends', text: ENDS, values: [jobIDs] });
   const endedTicks = ends.rows.map(({ tickID }) => tickID);
   const open = await client.query<OpenTick>({ name: 'cron_open', text: OPEN, values: [jobIDs, endedTicks] });
-  // A union has no order.
-  const inOrder = open.rows.sort((one, other) => one.scheduledAt.getTime() - other.scheduledAt.getTime());
-  return { ends: ends.rows, open: inOrder };
+  // A union in SQL has no order.
+  const byTime = open.rows.sort((one, other) => one.scheduledAt.getTime() - other.scheduledAt.getTime());
+  return { ends: ends.rows, open: byTime };
 }
 
 export type NewTick = OpenTick & { tenantID: string };
 
-/** Writes new ticks with their entries in the audit trail. Returns the ids of those that the ledger had not: of two for one moment the first counts. */
+/**
+ * Inserts new ticks with their entries in the audit trail. Returns the ids of the inserted ones: a tick is ignored if its job already
+ * has a tick for the same time.
+ */
 export async function insertTicks(
   client: PoolClient,
   ticks: readonly NewTick[],
@@ -116,7 +120,7 @@ export async function updateJobs(client: PoolClient, jobs: readonly LockedJob[])
   if (rows.length > 0) await client.query(UPDATE_JOBS, [JSON.stringify(rows)]);
 }
 
-// The rows of the ids, which the planner finds by their key.
+// The rows are found by the primary key.
 const LOCK = `
 select j.id, j.tenant_id as "tenantID", j.cron_job_title as "cronJobTitle", j.cron_job_schedule as "cronJobSchedule", j.timezone,
   j.jitter_seconds as "jitterSeconds", j.cron_job_enabled as "cronJobEnabled", j.cron_job_type as "cronJobType", j.cron_job_config as "cronJobConfig",
@@ -151,7 +155,7 @@ const RECORD = `
   id uuid, "tenantID" uuid, "cronJobID" uuid, "scheduledAt" timestamptz, "lastScheduledAt" timestamptz, "triggerType" text, status text, outcome text,
   reason text, attempts int, "instanceID" uuid, "firedAt" timestamptz, "startAt" timestamptz, "startedAt" timestamptz, "finishedAt" timestamptz, error jsonb`;
 
-// An entry has the id of its tick.
+// The audit entry of a tick has the id of the tick.
 const INSERT = `
 with inserted as (
 insert into cron_tick (id, tenant_id, cron_job_id, scheduled_at, last_scheduled_at, trigger_type, status, outcome, reason, attempts, instance_id,

@@ -33,34 +33,34 @@ export interface PolledPage {
   /** Jobs that no other worker had locked. */
   locked: number;
   started: number;
-  /** Outcome of each tick that was due, in the ledger for the first time. */
+  /** Outcomes of the ticks that were inserted. */
   outcomes: readonly TickOutcome[];
-  /** Total lateness of the ticks that were fired in their time. */
+  /** Total lateness, in milliseconds, of the ticks that were fired in their time. */
   lateMs: number;
-  /** Runs that are cancelled for a later tick. */
+  /** Runs that the caller has to cancel, because a later tick replaces them. */
   toCancel: readonly string[];
 }
 
 const MAX_MESSAGE = 2_000;
-/** New ticks of a job, about, after which its oldest are deleted. */
+/** The oldest ticks of a job are deleted about once for so many new ones: at random, so that nothing has to be counted. */
 const TRIM_EVERY = 50;
 
 /**
- * Polls a page of jobs: takes the ends of their runs, decides about the ticks that are due, and starts what may begin. All of it is
- * one transaction with the runs themselves, under the locks of the jobs, so a tick happens once wherever a worker dies.
+ * Polls a page of jobs: applies the ends of their runs, decides about the ticks that are due, and starts the work that may begin. One
+ * transaction locks the jobs and writes everything, including the new runs, so a tick happens once wherever a worker dies.
  */
 export async function pollJobs(needs: PollNeeds, ids: readonly string[]): Promise<PolledPage> {
   const parts: PolledPage[] = [];
-  const attempt = async (some: readonly string[]) => {
+  const attempt = async (pageIDs: readonly string[]) => {
     try {
-      parts.push(await inTransaction(needs.pool, (client) => pollPage(needs, client, some)));
+      parts.push(await inTransaction(needs.pool, (client) => pollPage(needs, client, pageIDs)));
       return undefined;
     } catch (error) {
       if (isRefusedStatement(error)) return error;
       throw error;
     }
   };
-  // One job that Postgres refuses to write must not delay the others.
+  // If Postgres refuses a statement, the page is halved until the job is found, so that it does not delay the others.
   await bisect(ids, attempt, (_id, error) => {
     throw error;
   });
@@ -109,7 +109,7 @@ async function pollPage(needs: PollNeeds, client: PoolClient, ids: readonly stri
   return { locked: jobs.length, started: runs.length, outcomes, lateMs, toCancel };
 }
 
-// If this process dies before it cancels them, the sweep does.
+// If this process dies before it cancels the runs, the engine's sweep cancels them by these rows.
 const NOTE_CANCELS = `insert into run_notice (instance_id, kind) select unnest($1::uuid[]), 'cancel'`;
 
 interface Known {
@@ -126,9 +126,9 @@ function createJobPoll(job: LockedJob, { ends, open }: Known) {
   const toCancel: string[] = [];
 
   const isOpen = ({ status }: OpenTick) => status === 'SCHEDULED';
-  const waits = (tick: OpenTick) => isOpen(tick) && tick.outcome === 'queued';
-  const goesOn = (tick: OpenTick) => isOpen(tick) && tick.outcome !== 'queued';
-  const fills = ({ triggerType }: OpenTick) => triggerType === 'BACKFILL';
+  const isWaiting = (tick: OpenTick) => isOpen(tick) && tick.outcome === 'queued';
+  const isRunning = (tick: OpenTick) => isOpen(tick) && tick.outcome !== 'queued';
+  const isOfBackfill = ({ triggerType }: OpenTick) => triggerType === 'BACKFILL';
   const all = () => [...open, ...inserted];
 
   function finish(tick: OpenTick, status: 'SUCCESS' | 'FAILURE', error: JsonObject | null, at = job.now): void {
@@ -136,7 +136,7 @@ function createJobPoll(job: LockedJob, { ends, open }: Known) {
     updated.add(tick);
   }
 
-  /** Ends a tick, or lets it be tried again. */
+  /** Ends a tick as failed, or schedules its next attempt. */
   function fail(tick: OpenTick, error: JsonObject, at = job.now): void {
     if (tick.attempts > job.retryAttempts || job.stoppedAt) return finish(tick, 'FAILURE', error, at);
     const startAt = new Date(at.getTime() + job.retryDelaySeconds * 1_000);
@@ -151,7 +151,7 @@ function createJobPoll(job: LockedJob, { ends, open }: Known) {
       tick.startedAt ??= startedAt;
       if (status === 'COMPLETED') finish(tick, 'SUCCESS', null, endedAt);
       else if (status === 'FAILED') fail(tick, errorOf(error), endedAt);
-      // A person or a policy has cancelled it: no other attempt follows.
+      // A person or a policy has cancelled the run: no other attempt follows.
       else finish(tick, 'FAILURE', { code: 'CANCELLED', message: 'The run was cancelled' }, endedAt);
     }
   }
@@ -161,6 +161,7 @@ function createJobPoll(job: LockedJob, { ends, open }: Known) {
     Object.assign(tick, { attempts: tick.attempts + 1, firedAt: tick.firedAt ?? job.now, startAt: null });
     if (tick.outcome === 'queued') tick.outcome = tick.reason === reasons.waitsAfterwards ? 'caughtUp' : 'fired';
     updated.add(tick);
+    // `startTick` counts the attempt that begins itself.
     const started = await startTick(needs, job, { ...tick, attempts: tick.attempts - 1 });
     if ('run' in started) {
       tick.instanceID = started.run.id ?? null;
@@ -177,7 +178,7 @@ function createJobPoll(job: LockedJob, { ends, open }: Known) {
   function stop(reason: string): void {
     Object.assign(job, { stoppedAt: job.now, stopReason: reason, nextAt: null });
     for (const tick of all()) {
-      if (!waits(tick)) continue;
+      if (!isWaiting(tick)) continue;
       tick.outcome = 'refused';
       finish(tick, 'FAILURE', { code: 'PERMISSION_DENIED', message: reason });
     }
@@ -213,22 +214,22 @@ function createJobPoll(job: LockedJob, { ends, open }: Known) {
       ...job,
       isPaused: job.pausedAt !== null,
       nextAt: job.nextAt.getTime(),
-      isBusy: open.some((tick) => goesOn(tick) && !fills(tick)),
-      waiting: open.filter((tick) => waits(tick) && !fills(tick)).length,
-      isFilling: open.some((tick) => goesOn(tick) && fills(tick)),
+      isBusy: open.some((tick) => isRunning(tick) && !isOfBackfill(tick)),
+      waiting: open.filter((tick) => isWaiting(tick) && !isOfBackfill(tick)).length,
+      isFilling: open.some((tick) => isRunning(tick) && isOfBackfill(tick)),
     };
     const { ticks, cancelsRunning, nextAt } = decideDue(state, now, needs.lateMs);
     job.nextAt = nextAt;
     if (cancelsRunning) cancelRunning();
     for (const decision of ticks) {
       const tick = add(decision);
-      if (goesOn(tick)) await start(needs, tick);
+      if (isRunning(tick)) await start(needs, tick);
     }
   }
 
-  /** The runs are cancelled after the commit; their ends come as notes. A tick between two attempts has none. */
+  /** Cancels running work: its runs after the commit, and a later poll applies their ends. A tick between two attempts ends here. */
   function cancelRunning(): void {
-    for (const tick of open.filter((each) => goesOn(each) && !fills(each))) {
+    for (const tick of open.filter((each) => isRunning(each) && !isOfBackfill(each))) {
       if (tick.startAt) finish(tick, 'FAILURE', { code: 'CANCELLED', message: reasons.overtaken });
       else if (tick.instanceID) toCancel.push(tick.instanceID);
     }
@@ -236,14 +237,14 @@ function createJobPoll(job: LockedJob, { ends, open }: Known) {
 
   async function startOthers(needs: StartNeeds): Promise<void> {
     for (const tick of open)
-      if (goesOn(tick) && tick.startAt && tick.startAt.getTime() <= now) await start(needs, tick);
+      if (isRunning(tick) && tick.startAt && tick.startAt.getTime() <= now) await start(needs, tick);
     if (job.stoppedAt) return;
     const isOn = job.cronJobEnabled && !job.pausedAt;
     // The job's own ticks come before those of a backfill.
-    const own = isOn ? all().find((tick) => waits(tick) && !fills(tick)) : undefined;
-    const next = own ?? all().find((tick) => waits(tick) && fills(tick));
-    const isInItsWay = (tick: OpenTick) => goesOn(tick) && (job.overlapPolicy !== 'allow' || fills(tick));
-    if (next && !all().some(isInItsWay)) await start(needs, next);
+    const own = isOn ? all().find((tick) => isWaiting(tick) && !isOfBackfill(tick)) : undefined;
+    const next = own ?? all().find((tick) => isWaiting(tick) && isOfBackfill(tick));
+    const blocksNext = (tick: OpenTick) => isRunning(tick) && (job.overlapPolicy !== 'allow' || isOfBackfill(tick));
+    if (next && !all().some(blocksNext)) await start(needs, next);
   }
 
   function lateness({ outcome, scheduledAt }: OpenTick) {
@@ -261,7 +262,7 @@ function createJobPoll(job: LockedJob, { ends, open }: Known) {
     get updated() {
       return [...updated].filter((tick) => open.includes(tick));
     },
-    /** Runs of ticks that were in the ledger, or are new in it. */
+    /** Runs to insert. A new tick that was ignored, because the job already has one for its time, gets no run. */
     runsOf: (isNew: ReadonlySet<string>) =>
       [...runs].flatMap(([tick, run]) => (open.includes(tick) || isNew.has(tick.id) ? [run] : [])),
     async run(needs: PollNeeds): Promise<void> {
@@ -273,7 +274,7 @@ function createJobPoll(job: LockedJob, { ends, open }: Known) {
   };
 }
 
-/** At the next tick, or at the next attempt of an earlier one. */
+/** Time of the next poll: of the next tick, or of the next attempt of an open tick if that is earlier. */
 function nextPollAt(job: LockedJob, ticks: readonly OpenTick[]): Date | null {
   const attempts = ticks.flatMap(({ status, startAt }) =>
     status === 'SCHEDULED' && startAt ? [startAt.getTime()] : [],

@@ -14,7 +14,7 @@ interface Needs {
 
 /**
  * Polls for ticks that no timer has fired, and for ended work, once a second in the process that leads the sweep; it sets missing timers as
- * well. It is separate from the engine's sweep, so that 10,000 jobs of one second delay no run.
+ * well. It is separate from the engine's sweep, so that 10,000 jobs that are due every second delay no run.
  */
 export function createCronReconciler({ scheduler, timers, pool, leads, logger }: Needs): AsyncDisposable {
   const poll = async () => {

@@ -9,10 +9,10 @@ import { interleaveTenants } from './tenant-order.ts';
 
 /** Jobs of one transaction. */
 const PAGE = 50;
-/** At least so many jobs of a page are those whose work has ended. With more, a herd would take as long again to be started. */
+/** Jobs of a page that are reserved for those whose work has ended. With more, it would take longer to start many jobs due at once. */
 const ENDED = 5;
 const POLL_MS = 1_000;
-/** Jobs that one poll finds; those behind them are found by the next. */
+/** Jobs that one poll reads; further ones are read by the next poll. */
 const MAX_FOUND = 20_000;
 
 interface Needs {
@@ -20,14 +20,14 @@ interface Needs {
   runs: Pick<Runs, 'end' | 'dispatchQueued'>;
   rights: Rights;
   lateMs: number;
-  /** After so long due jobs are read again: one that is due by now must not wait for the rest of a herd. */
+  /** Time after which the due jobs are read again, so that a job that is due by now does not wait for all that were found before. */
   pollMs?: number;
   logger: Logger;
 }
 
 /** Starts the ticks of cron jobs. Any worker may do so at any time; they share the work by rows that they lock. */
 export interface CronScheduler {
-  /** Polls every job that is due, or whose work has ended. Calls meanwhile lead to one further poll. */
+  /** Polls every job that is due, or whose work has ended. Calls during a poll lead to one further poll. */
   poll(): Promise<void>;
   /** Totals so far, for metrics: ticks by what was decided, and how late those were that were fired in their time. */
   readonly stats: { ticks: Counter<'outcome'>; lateSeconds: number };
@@ -56,7 +56,7 @@ export function createCronScheduler({ pool, runs, rights, lateMs, pollMs = POLL_
       locked += polled.locked;
       for (const outcome of polled.outcomes) stats.ticks.add({ outcome });
       stats.lateSeconds += polled.lateMs / 1_000;
-      // After the commit: without it the sweep would end them, by the notes.
+      // After the commit. If this process dies before, the sweep cancels these runs by their rows in `run_notice`.
       if (toCancel.length > 0) await runs.end({ tenantID: null, ids: toCancel, status: 'CANCELLED', error: null });
       if (started > 0)
         await runs.dispatchQueued().catch((error) => logger.debug({ err: error }, 'dispatch is left to the sweep'));
@@ -81,7 +81,7 @@ interface Found {
   tenantID: string;
 }
 
-/** Pages of due jobs, one of each tenant and then the next of each. Workers begin with different tenants. */
+/** Pages of jobs that are due or whose work has ended: one of each tenant, then the next of each, beginning with a random tenant. */
 async function findPages(pool: Pool): Promise<string[][]> {
   const found = await pool.query<Found>({ name: 'cron_find_ended', text: FIND_ENDED, values: [MAX_FOUND] });
   const ended = interleaveTenants(found.rows);

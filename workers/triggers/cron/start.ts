@@ -19,10 +19,10 @@ export interface StartNeeds {
 
 export type Started =
   | { run: NewRun }
-  /** `stops`: later ticks would fail as well. */
+  /** `stops`: the job is to be stopped, because later ticks would fail as well. */
   | { error: AppError; stops: boolean };
 
-/** The run of a tick, as the creator of the job; or why there is none. */
+/** Makes the run of a tick, with the permissions of the job's creator; or the error that prevents it. */
 export async function startTick(needs: StartNeeds, job: LockedJob, tick: OpenTick): Promise<Started> {
   const { tenantID } = job;
   const caller = callerOf(job);
@@ -71,7 +71,7 @@ function callerOf({ id, creatorID, createdByApiKeyID }: LockedJob): Caller {
 }
 
 function versionOf({ cronJobType, workflow, versionID }: LockedJob) {
-  // The graph of a query has no options.
+  // A job that executes a query runs a generated graph, which has no options.
   if (cronJobType !== 'workflow' && versionID !== null) return { versionID, options: WorkflowOptions.parse({}) };
   if (workflow?.isDisabled) throw new AppError('CONFLICT', 'The workflow is disabled');
   if (!workflow || workflow.versionID === null)
@@ -79,7 +79,7 @@ function versionOf({ cronJobType, workflow, versionID }: LockedJob) {
   return { versionID: workflow.versionID, options: WorkflowOptions.parse(workflow.options) };
 }
 
-/** Roots that templates of the inputs may name: `{{cron.scheduledAt}}`. */
+/** Fields that templates of the inputs may name, such as `{{cron.scheduledAt}}`. */
 function describe(job: LockedJob, tick: OpenTick): JsonObject {
   return {
     scheduledAt: new Date(tick.scheduledAt).toISOString(),
@@ -91,7 +91,7 @@ function describe(job: LockedJob, tick: OpenTick): JsonObject {
   };
 }
 
-/** Fills texts that are one template, or have some, at any depth; other templates stay as they are. */
+/** Replaces templates in texts at any depth. Templates without a value stay as they are. */
 function fill(values: JsonObject, roots: Roots): JsonObject {
   return Object.fromEntries(Object.entries(values).map(([key, value]) => [key, fillValue(value, roots)]));
 }

@@ -3,7 +3,7 @@ interface OfTenant {
   tenantID: string;
 }
 
-/** One of each tenant, then the next of each, in the given order; beginning with any tenant. */
+/** Orders items: one of each tenant, then the next of each, beginning with a random tenant. */
 export function interleaveTenants(found: readonly OfTenant[], random: () => number = Math.random): string[] {
   const queues = [...Map.groupBy(found, ({ tenantID }) => tenantID).values()];
   const first = Math.floor(random() * queues.length);

@@ -2,8 +2,9 @@ import type { Pool } from '#shared/db/pool.ts';
 import type { Backplane } from '#shared/messaging/backplane/index.ts';
 import { cronTicks } from '#shared/messaging/queues/cron-ticks.ts';
 
-/** Timers that one round sets at most, and concurrently. */
+/** Timers that one round sets at most. */
 const MAX_SET = 2_000;
+/** Timers that are set concurrently. */
 const AT_ONCE = 20;
 
 interface TimedJob {
@@ -14,8 +15,9 @@ interface TimedJob {
 }
 
 /**
- * Gives every job a timer in the queues, and removes those of disabled ones. The row says which queues have it, by the mark that they lose
- * with their data: after that, all timers are set again. Ticks do not depend on it: without a timer they are polled up to a second later.
+ * Sets a timer in the queues for every enabled job, and removes those of disabled ones. The row of a job stores the mark of the queues in
+ * which its timer is set. Queues that have lost their data get another mark, and all timers are set again. Ticks do not depend on timers:
+ * without one they are found by a poll, up to a second later.
  */
 export function createCronTimers({ pool, backplane }: { pool: Pool; backplane: Backplane }): {
   set(): Promise<number>;
@@ -26,7 +28,7 @@ export function createCronTimers({ pool, backplane }: { pool: Pool; backplane: B
       ...when,
       payload: cronTicks.payload.parse({ tenantID, cronJobID }),
     });
-    // Unless the calendar was changed meanwhile.
+    // Has no effect if the schedule was changed meanwhile: the next round then sets the timer again.
     await pool.query(SET, [cronJobID, mark, schedule, timezone]);
   }
 
@@ -73,7 +75,8 @@ const FIND_MISSING = `${missing('<')} union all ${missing('>')} limit $2`;
 const FIND_LEFT = `
 select id from cron_job where alarm_set_in is not null and not (${IS_ON}) order by alarm_set_in limit $1`;
 
-// The planner cannot see into CASE, so it finds the row by its id: beside a young table it took the index of all jobs that are on.
+// CASE hides the condition from the planner, which then finds the row by its id. With the statistics of a new table it had chosen the
+// index of all enabled jobs.
 const SET = `
 update cron_job set alarm_set_in = $2
 where id = $1 and case when cron_job_schedule = $3 and timezone = $4 and ${IS_ON} then true else false end`;

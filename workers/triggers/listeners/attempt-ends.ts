@@ -12,52 +12,53 @@ import type { OfTarget } from './note-targets.ts';
 export interface OpenEvent extends RecordedEvent {
   bodyBytes: number;
   attempts: number;
-  /** Attempts before the event was given to workers again. */
+  /** Attempts before the event was redriven, which do not count towards the limit. */
   attemptsBefore: number;
   actions: ActionRecords | null;
   awaitedBy: string | null;
   orderKey: string | null;
-  /** The circuit breaker of its listener: `open`, or `probe` if it has let this event through. Null: nothing has failed. */
+  /** Circuit breaker of the listener: counting failures, `open`, or open with this event as its `probe`. Null: there were no failures. */
   breaker: 'failing' | 'open' | 'probe' | null;
-  /** Sockets are in the listener's test room. */
+  /** Whether sockets receive the listener's events for a test. */
   isTested: boolean;
 }
 
 const MAX_MESSAGE = 2_000;
 const MAX_STACK = 4_000;
-/** Attempts at an event whose failure may pass. */
+/** Attempts at an event whose errors may be temporary. */
 const MAX_ATTEMPTS = 8;
 const MAX_WAIT_SECONDS = 300;
 
-/** An attempt that is not written yet, with what is sent after it is. */
+/** End of an attempt that is not written yet, with the messages that are sent after it is. */
 export interface Attempted extends AttemptEnd {
   pagePushes?: Performed['pagePushes'];
   tests?: ListenerTest[];
 }
 
-/** Why an event is deferred, beside earlier events of its key. */
+/** Reason to defer an event, other than earlier events of its ordering key. */
 export function deferralOf({ breaker }: OpenEvent, listener: ReadListener | undefined): DeferredBy | undefined {
-  // The error of a listener with a connection is about the connection: what it has recorded goes on.
+  // A listener with an endpoint and the status `error` was stopped. With a connection, the error is about the connection, and events
+  // that were recorded are processed.
   if (listener?.status === 'error' && findListenerType(listener.type)?.hasEndpoint) return 'listener';
   return breaker === 'open' ? 'target' : undefined;
 }
 
-/** The attempt is not counted: another will succeed when the creator may again. */
+/** Stops the listener and defers the event. The attempt is not counted: a later one can succeed when the creator has the permission. */
 export function stopOf({ id: eventID, listenerID }: OpenEvent, { message: error }: AppError): AttemptEnd {
   return { eventID, state: 'pending', runs: [], deferredBy: 'listener', stops: { listenerID, error } };
 }
 
-export function endOf(found: OpenEvent, { failures, isFiltered, records, ...made }: Performed): Attempted {
+export function endOf(found: OpenEvent, { failures, isFiltered, records, ...effects }: Performed): Attempted {
   const actions = storedRecords(records);
-  // One that may pass decides, so that the event is tried again; the others are not done again.
+  // If one of the errors may be temporary, the event is tried again, without the actions that have ended.
   const failure = failures.find(({ retry }) => retry) ?? failures[0];
-  if (failure) return { ...failureOf(found, failure), ...made, actions };
+  if (failure) return { ...failureOf(found, failure), ...effects, actions };
   const ofTarget = isFiltered ? ofProbe(found) : found.breaker && targetOf(found, 'reached');
   return {
     eventID: found.id,
     state: isFiltered ? 'filtered' : 'done',
     actions,
-    ...made,
+    ...effects,
     ...(ofTarget && { ofTarget }),
   };
 }
@@ -66,7 +67,7 @@ function targetOf({ tenantID, listenerID, breaker }: OpenEvent, outcome: OfTarge
   return { tenantID, listenerID, outcome, isProbe: breaker === 'probe' };
 }
 
-/** Outcome for the target of an event that has not reached it. */
+/** Outcome of an event that has not reached the target: only a probe has to report that to the breaker. */
 function ofProbe(found: OpenEvent): OfTarget | undefined {
   return found.breaker === 'probe' ? targetOf(found, 'unknown') : undefined;
 }

@@ -11,7 +11,7 @@ import { enqueueEvents, onceMore, releaseNextOf } from '#shared/triggers/listene
 
 /** Tenants of one round. */
 const TENANTS = 200;
-/** A job that is that old may be lost. Adding it again has no effect while it waits. */
+/** Age after which a job may be lost and is added again, which has no effect while it is still queued. */
 const LOST_SECONDS = 10;
 const REPAIR_TIMEOUT_MS = 2_000;
 /** Priority of jobs that are added again: after those of tenants with few events. */
@@ -24,7 +24,7 @@ interface Needs {
 }
 
 export interface EventDispatch extends AsyncDisposable {
-  /** An event is finished: its tenant may have headroom for another. */
+  /** Is called when an event is finished, so that its tenant may have headroom for another. */
   onFinished(): void;
 }
 
@@ -34,7 +34,7 @@ interface Job {
 }
 
 interface Picked extends Job {
-  /** Deferred behind another event of its key, instead of being dispatched. */
+  /** Whether the event was deferred behind another event of its ordering key, instead of being dispatched. */
   isBehind: boolean;
   isFirst: boolean;
   listenerID: string;
@@ -42,8 +42,8 @@ interface Picked extends Job {
 }
 
 /**
- * Gives jobs to events that have none, because their tenant had enough or because they are tried again; and adds jobs again that a
- * lost Redis took with it. Every worker does so; they share the work by rows that they lock.
+ * Enqueues jobs of events that have none, because their tenant had enough jobs or because they are retried; and enqueues jobs again
+ * that were lost with the data of Redis. Every worker does so; they share the work by rows that they lock.
  */
 export function createEventDispatch({ logger, ...needs }: Needs): EventDispatch {
   let isMore = false;
@@ -84,7 +84,7 @@ export async function dispatchWaiting({ pool, producer }: Omit<Needs, 'logger'>)
       producer,
       jobs.map((job) => ({ ...job, tenantID })),
     );
-    // The event before it may have been finished while it was deferred.
+    // The event ahead of a deferred one may have finished in the meantime, when nothing was deferred behind it yet.
     const keys = rows.flatMap(({ isBehind, listenerID, orderKey }) =>
       isBehind && orderKey !== null ? [{ listenerID, orderKey }] : [],
     );

@@ -22,7 +22,7 @@ export interface AttemptEnd {
   stack?: string | null;
   /** Outcome of each action, by its id. */
   actions?: JsonObject;
-  /** When the next attempt may begin, if the event stays pending. */
+  /** Seconds until the next attempt, if the event stays pending. */
   waitSeconds?: number;
   /** Why the event is deferred instead, if it stays pending. */
   deferredBy?: DeferredBy;
@@ -41,21 +41,21 @@ export async function endAttempts(runs: Pick<Runs, 'acceptWithin'>, ends: readon
     const ids = ends.map(({ eventID }) => eventID);
     const { rows } = await client.query<{ id: string }>({ name: 'lock_events', text: LOCK_EVENTS, values: [ids] });
     const open = new Set(rows.map(({ id }) => id));
-    const own = ends.filter(({ eventID }) => open.has(eventID));
-    if (own.length === 0) return open;
-    const started = own.flatMap((end) => end.runs);
+    const openEnds = ends.filter(({ eventID }) => open.has(eventID));
+    if (openEnds.length === 0) return open;
+    const started = openEnds.flatMap((end) => end.runs);
     if (started.length > 0) await accept(started);
-    const saved = own.flatMap((end) => end.saved ?? []);
+    const saved = openEnds.flatMap((end) => end.saved ?? []);
     if (saved.length > 0) {
       const buffered = storableJSON(JSON.stringify(saved.map(bufferRowOf)));
       await client.query({ name: 'save_to_buffers', text: SAVE_TO_BUFFERS, values: [buffered] });
     }
-    const values = [storableJSON(JSON.stringify(own.map(rowOf)))];
+    const values = [storableJSON(JSON.stringify(openEnds.map(rowOf)))];
     await client.query({ name: 'end_attempts', text: END_ATTEMPTS, values });
-    const dead = own.filter(({ state }) => state === 'dead').map(({ eventID }) => eventID);
+    const dead = openEnds.filter(({ state }) => state === 'dead').map(({ eventID }) => eventID);
     if (dead.length > 0) await client.query({ name: 'forget_deliveries', text: FORGET_DEDUP, values: [dead] });
-    await noteTargets(client, own);
-    const stops = new Map(own.flatMap((end) => (end.stops ? [[end.stops.listenerID, end.stops.error]] : [])));
+    await noteTargets(client, openEnds);
+    const stops = new Map(openEnds.flatMap((end) => (end.stops ? [[end.stops.listenerID, end.stops.error]] : [])));
     const stopped = [...stops].map(([listener_id, error]) => ({ listener_id, error: storable(error) }));
     if (stopped.length > 0) await client.query(STOP_LISTENERS, [JSON.stringify(stopped)]);
     return open;

@@ -4,8 +4,8 @@ import { storableJSON } from '#shared/db/storable.ts';
 import { CLOSE_BREAKERS, FORGET_PROBES, LOCK_BREAKERS, NOTE_FAILURES } from '#shared/triggers/listeners/breakers.ts';
 
 /**
- * Outcome of an attempt for what a listener's actions reach. `failed`: an error that may pass, and that another event would have met too. `reached`: they have
- * succeeded. `unknown`: the event is refused for what is in it.
+ * Outcome of an attempt for the listener's circuit breaker. `failed`: an error that may be temporary, and that another event would have
+ * met too. `reached`: the actions have succeeded. `unknown`: the event was refused because of its content.
  */
 export interface OfTarget {
   tenantID: string;
@@ -21,7 +21,7 @@ interface Ended {
   ofTarget?: OfTarget | undefined;
 }
 
-/** Counts failures in a row of listeners, and closes the breakers of those that have reached their targets. */
+/** Counts consecutive failures of listeners, and closes the breakers of those that have reached their targets. */
 export async function noteTargets(client: Pick<PoolClient, 'query'>, ended: readonly Ended[]): Promise<void> {
   const noted = ended.flatMap(({ eventID, error, ofTarget }) => (ofTarget ? [{ eventID, error, ...ofTarget }] : []));
   if (noted.length === 0) return;
@@ -43,6 +43,6 @@ export async function noteTargets(client: Pick<PoolClient, 'query'>, ended: read
     await client.query({ name: 'note_failures', text: NOTE_FAILURES, values: [storableJSON(JSON.stringify(rows))] });
   }
   if (reached.size > 0) await client.query({ name: 'close_breakers', text: CLOSE_BREAKERS, values: [[...reached]] });
-  const silent = noted.filter(({ outcome, isProbe }) => outcome === 'unknown' && isProbe);
-  if (silent.length > 0) await client.query(FORGET_PROBES, [silent.map(({ eventID }) => eventID)]);
+  const unknownProbes = noted.filter(({ outcome, isProbe }) => outcome === 'unknown' && isProbe);
+  if (unknownProbes.length > 0) await client.query(FORGET_PROBES, [unknownProbes.map(({ eventID }) => eventID)]);
 }

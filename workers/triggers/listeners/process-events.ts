@@ -64,7 +64,7 @@ interface Needs {
   bytes: MemoryBudget;
   flowKeys: FlowKeys;
   notifyCompletion: NotifyCompletion;
-  /** An event is finished, so that its tenant may have headroom for others. */
+  /** Is called when an event is finished, so that its tenant may have headroom for others. */
   onFinished(): void;
   releaseNext: ReleaseNext;
   logger: Logger;
@@ -72,10 +72,14 @@ interface Needs {
 
 /** Events at once whose actions wait for code, queries or runs. A creator whose servers are slow must leave permits for others. */
 const SLOW = { permits: 160, maxPerTenant: 40, dynamicLimit: 1 };
+/** An event that finds no such permit is tried again after this pause. */
 const PUT_BACK_SECONDS = 0.5;
-/** Statements at once for events with large bodies, tenants in fair order: each has its own, and connections are checked out in the order of arrival. */
+/**
+ * Concurrent statements for events with large bodies, one for each event. Permits are given to tenants in turn; without them, the tenant
+ * that comes first would get all connections of the pool.
+ */
 const LARGE = { permits: 2 };
-/** Bodies of events that share a statement. */
+/** Bytes of bodies that share a statement. */
 const MAX_BYTES = 256 * 1024;
 
 /** An event with the flow of its tenant. */
@@ -115,19 +119,20 @@ export function createEventProcessing(needs: Needs): EventProcessing {
   }
 
   async function end({ flow, bodyBytes }: Found, ended: AttemptEnd): Promise<boolean> {
-    // Their runs are written as one text, which for many large ones would take long.
+    // A batch writes its runs as one JSON text, which would take long for many large events.
     if (bodyBytes <= LARGE_BODY) return endInBatch(ended, { flow, bytes: bodyBytes });
     return (await large.run(flow, () => endAttempts(runs, [ended]))).has(ended.eventID);
   }
 
   async function readBody({ id, flow, bodyBytes }: Found, reservation: Reservation): Promise<Buffer | null> {
     if (bodyBytes <= LARGE_BODY) return readBodies(id, { flow, bytes: bodyBytes });
+    // The event is in memory as bytes, as text and as JSON.
     await reservation.reserve(4 * bodyBytes);
     const [body = null] = await large.run(flow, () => readBodiesOf(pool, [id]));
     return body;
   }
 
-  /** How the attempt has ended. An error that is not the event's is thrown, and the job is given out again. */
+  /** Makes an attempt and returns how it has ended. Throws an error that is not about the event: the job is then delivered again. */
   async function attemptOrFail(
     found: OpenEvent,
     listener: ReadListener | undefined,
@@ -137,7 +142,7 @@ export function createEventProcessing(needs: Needs): EventProcessing {
       if (!listener) throw new AppError('NOT_FOUND', 'The listener was deleted');
       return await attempt(found, listener, signal);
     } catch (error) {
-      // The process stops: the job is given to another, and the event keeps its attempts.
+      // If this process stops, the job is delivered to another one, and the attempt is not counted.
       signal.throwIfAborted();
       if (isCreatorRefused(error)) return stopOf(found, error);
       const failed = errorOfAction(error);
@@ -154,7 +159,7 @@ export function createEventProcessing(needs: Needs): EventProcessing {
       return (await end(found, ended)) ? ended : undefined;
     } catch (error) {
       if (!isRefusedStatement(error)) throw error;
-      // Refused for what is in it, so it would be refused again.
+      // Postgres refuses the content of the event and would refuse it again, so the event fails for good.
       logger.warn({ err: error, eventID: found.id }, 'an event cannot be processed');
       const refused = new AppError('VALIDATION_ERROR', 'The database refuses what the event leads to', {
         cause: error,
@@ -228,14 +233,14 @@ interface Ended {
   ended: AttemptEnd;
 }
 
-/** The client that waits for a run is told if there will be none. */
+/** Notifies the client that waits for the run of an event, if no run will be started. */
 function tellAwaiting(notifyCompletion: NotifyCompletion, { found, listener, ended }: Ended): void {
   const { id, awaitedBy } = found;
-  const bound = listener?.actions.find(({ actionType }) => actionType === 'trigger_workflow');
-  if (awaitedBy === null || ended.state === 'pending' || !bound) return;
-  const instanceID = runIDOf(id, bound.id);
+  const startAction = listener?.actions.find(({ actionType }) => actionType === 'trigger_workflow');
+  if (awaitedBy === null || ended.state === 'pending' || !startAction) return;
+  const instanceID = runIDOf(id, startAction.id);
   // An earlier attempt may have started it.
-  if (ended.runs.some((run) => run.id === instanceID) || startedBefore(found, bound.id)) return;
+  if (ended.runs.some((run) => run.id === instanceID) || startedBefore(found, startAction.id)) return;
   const code = ended.state === 'filtered' ? 'EVENT_FILTERED' : 'EVENT_FAILED';
   const error = { code, message: 'The event has started no workflow', nodeID: null, attempt: null };
   notifyCompletion(awaitedBy, { instanceID, outcome: { status: 'FAILED', output: null, error } });

@@ -14,7 +14,7 @@ import { KEYS_WITH_DEFERRED } from '#shared/triggers/listeners/deferred-events.t
 import { type OrderingKey, releaseNextOf } from '#shared/triggers/listeners/release-next.ts';
 
 const START: OrderingKey = { listenerID: FIRST_ID, orderKey: '' };
-/** Keys of one round. The next goes on behind them. */
+/** Ordering keys of one round. The next round continues after them. */
 const MAX_KEYS = 1_000;
 
 interface Needs {
@@ -28,8 +28,8 @@ export interface DeferredRelease extends PeriodicTask {
 }
 
 /**
- * Releases events that need not be deferred any more, and lets one event through each breaker whose probe is due. It compares rows, so
- * it does not matter which process has died before it told. Only the process that leads does so: all would find the same.
+ * Releases events that need not be deferred any more, and lets one event through each breaker whose probe is due. It finds them in the
+ * database, so no message from a process that has died is missed. Only the process that leads does so: all would find the same.
  */
 export function createDeferredRelease({
   leads,

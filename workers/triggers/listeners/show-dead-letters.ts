@@ -6,7 +6,7 @@ import { listenerEvents } from '#shared/messaging/queues/listener-events.ts';
 import { COUNT_DEAD, NEWEST_DEAD } from '#shared/triggers/listeners/dead-letters.ts';
 
 const DEAD_LETTERS = listenerEvents.deadLetters ?? '';
-/** Dead letters on the board: the newest. All of them are in their table. */
+/** Number of dead letters, the newest, that the queues board shows. All are in the database. */
 const MAX_SHOWN = 200;
 
 interface Needs {

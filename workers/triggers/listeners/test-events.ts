@@ -3,7 +3,7 @@ import type { ListenerTest } from '#shared/messaging/realtime/listener-tests.ts'
 import { eventOf, type RecordedEvent } from '#shared/triggers/listeners/event.ts';
 import type { Transformed } from './actions/run-actions.ts';
 
-/** Characters of an event above which sockets are told of it without its data. */
+/** An event with more characters is sent to sockets without its data. */
 const MAX_LENGTH = 65_536;
 const MAX_MESSAGE = 2_000;
 
@@ -33,7 +33,7 @@ export function testsOf(
   ];
 }
 
-/** An event whose body is not what its type says, with the body as a text. */
+/** The event with its body as a text, for a body that does not match its content type. */
 export function readable(recorded: RecordedEvent): JsonObject {
   const headers = (recorded.headers ?? []).filter(([name]) => name !== 'content-type');
   return { ...eventOf({ ...recorded, headers }), headers: Object.fromEntries(recorded.headers ?? []) };

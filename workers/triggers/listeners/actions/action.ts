@@ -11,7 +11,7 @@ export interface ActionContext {
   listenerID: string;
   source: string;
   receivedAt: Date;
-  /** The event, as earlier actions have left it. */
+  /** The event, as changed by earlier actions. */
   event: JsonObject;
   /** The listener's creator. */
   caller: Caller;
@@ -35,8 +35,8 @@ export interface BufferedEvent {
 }
 
 /**
- * Outcome of an action. A run, a buffered event and a page push are written or sent when the attempt ends; an action with another effect
- * has had it. `event` is another event for the actions that follow.
+ * Outcome of an action. A run, a buffered event and a page push are written or sent when the attempt ends; any other effect has happened
+ * already. `event` replaces the event for the actions that follow.
  */
 export interface ActionOutcome {
   run?: NewRun;

@@ -6,7 +6,7 @@ import { callerOfListener, type ReadListener } from '#shared/triggers/listeners/
 
 const REASON = 'creator';
 
-/** The creator of a listener may not do what the listener does. The listener stops; its event is not at fault. */
+/** An error because the creator of a listener lacks a permission. It stops the listener and does not count as a failure of the event. */
 export function creatorMayNot(what: string): AppError {
   return new AppError('PERMISSION_DENIED', `The creator of the listener may not ${what}`, { reason: REASON });
 }
@@ -15,7 +15,7 @@ export function isCreatorRefused(error: unknown): error is AppError {
   return error instanceof AppError && error.reason === REASON;
 }
 
-/** Requires that the creators of listeners may still act in their tenants. Events of one moment share what is read. */
+/** Requires that the creators of listeners may still act in their tenants. Concurrent calls share the reads. */
 export function createRequireActiveCreator(pool: Pool): (listener: ReadListener) => Promise<void> {
   const mayAct = createBatcher((listeners: ReadListener[]) => {
     const answers = new Map<string, Promise<boolean>>();

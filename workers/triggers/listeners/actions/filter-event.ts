@@ -21,17 +21,18 @@ export function createFilter(sandbox: Sandbox): RunAction {
 
 type Conditions = Omit<z.output<(typeof filter)['config']>, 'script'>;
 
-/** As the branch of a condition in a workflow: a pattern or an expression that fails does not hold. */
+/** Evaluates conditions as a condition node of a workflow does: a pattern or an expression that throws counts as false. */
 async function holds(
   { conditionLogic, conditions }: Conditions,
   { tenantID, event, signal }: ActionContext,
   sandbox: Sandbox,
 ): Promise<boolean> {
+  /** A condition with this result decides the whole: true for OR, false for AND. */
   const decisive = conditionLogic === 'OR';
   for (const condition of conditions) {
     const test = testOf(condition, event);
-    const asked = { tenantID, timeoutMs: SCRIPT_MS, args: { event }, signal };
-    if ((decide(test) ?? (await evaluateWith(test, asked, sandbox))) === decisive) return decisive;
+    const evaluation = { tenantID, timeoutMs: SCRIPT_MS, args: { event }, signal };
+    if ((decide(test) ?? (await evaluateWith(test, evaluation, sandbox))) === decisive) return decisive;
   }
   return !decisive;
 }

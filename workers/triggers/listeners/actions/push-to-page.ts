@@ -2,7 +2,7 @@ import { requireValue } from '#shared/core/schema/parse.ts';
 import { pushToAppPage } from '#shared/triggers/listeners/actions.ts';
 import type { RunAction } from './action.ts';
 
-/** Characters of an event above which pages are told of it without its data. */
+/** An event with more characters is pushed to pages without its data. */
 const MAX_LENGTH = 65_536;
 
 export const pushToPage: RunAction = async (config, { tenantID, listenerID, eventID, event }) => {

@@ -46,19 +46,19 @@ interface Performing {
   runners: Runners;
   /** Records of earlier attempts. */
   before: ActionRecords;
-  /** Writes what cannot be written together with the end of the attempt. */
+  /** Writes the record of an action at once, when its effect is not part of the transaction that ends the attempt. */
   note(actionID: string, record: ActionRecord): Promise<void>;
 }
 
-/** They only change what follows, and are done again in each attempt; a failure ends the actions. */
+/** Actions that only change the event for those that follow. They are repeated in each attempt, and a failure ends the attempt. */
 const CHANGES_ONLY: ReadonlySet<string> = new Set(['transform', 'filter']);
-/** Their effect is outside of our database. */
+/** Actions whose effect is not part of the transaction that ends the attempt. */
 const OUTSIDE: ReadonlySet<string> = new Set(['trigger_query', 'send_event']);
 const MAX_MESSAGE = 2_000;
 
 /**
- * Performs the actions of a listener on an event, in their order. One that has succeeded, or failed for good, in an earlier attempt is
- * not done again. After the failure of an action with an effect the others go on.
+ * Performs the actions of a listener on an event, in their order. An action that has succeeded, or failed for good, in an earlier attempt
+ * is not repeated. After the failure of an action with an effect, the following ones are still performed.
  */
 export async function runActions(
   { actions }: Pick<ReadListener, 'actions'>,
@@ -121,7 +121,7 @@ async function attempt(
   const about = { type, attempts: (earlier?.attempts ?? 0) + 1, at: new Date().toISOString() };
   try {
     const outcome = await runnerOf(type, runners)(actionConfig, context);
-    return { record: { ...about, state: outcome.isFiltered ? 'filtered' : 'done', ...more(outcome) }, outcome };
+    return { record: { ...about, state: outcome.isFiltered ? 'filtered' : 'done', ...detailsOf(outcome) }, outcome };
   } catch (thrown) {
     const error = errorOfAction(thrown);
     const { code, message } = error;
@@ -140,12 +140,12 @@ export function isSlow({ actions }: Pick<ReadListener, 'actions'>): boolean {
   return actions.some(({ actionType }) => CHANGES_ONLY.has(actionType) || OUTSIDE.has(actionType));
 }
 
-/** Throws what is no failure of the event: the database is away, and the job is given out again; or the listener has to stop. */
+/** Converts an error of an action. Rethrows one that is no failure of the event: the database is away, or the listener has to stop. */
 export function errorOfAction(thrown: unknown): AppError {
   const error = toAppError(thrown);
   if (error.code === 'UNAVAILABLE' || isCreatorRefused(thrown)) throw thrown;
   if (thrown instanceof AppError || isRefusedStatement(thrown)) return error;
-  // A fault of ours may pass too. After the last attempt the event is a dead letter with its stack.
+  // An error of our own code may be temporary too. After the last attempt the event is a dead letter with the stack.
   return new AppError(error.code, error.message, { cause: thrown, retry: true });
 }
 
@@ -162,7 +162,7 @@ function failuresOf({ error }: ActionRecord): AppError[] {
   return [new AppError(code, error.message, { retry: false })];
 }
 
-function more({ run, result }: ActionOutcome): Pick<ActionRecord, 'instanceID' | 'result'> {
+function detailsOf({ run, result }: ActionOutcome): Pick<ActionRecord, 'instanceID' | 'result'> {
   return { ...(run?.id && { instanceID: run.id }), ...(result !== undefined && { result }) };
 }
 
@@ -174,7 +174,7 @@ function add(performed: Performed, outcome: ActionOutcome): void {
   if (outcome.pagePush) pagePushes.push(outcome.pagePush);
 }
 
-/** As it is stored in the row of the event. */
+/** The records as they are stored in the row of the event. */
 export function storedRecords(records: ActionRecords): JsonObject {
   // Safe: records hold JSON only; serializing them is what the next statement does.
   return records as unknown as JsonObject;

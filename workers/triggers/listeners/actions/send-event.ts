@@ -8,6 +8,7 @@ import { sendEvent } from '#shared/triggers/listeners/actions.ts';
 import { resolveTemplates } from '#shared/workflow/resolve-arguments.ts';
 import type { RunAction } from './action.ts';
 
+/** Pause before the key is claimed again, while another attempt with the same key is under way. */
 const PAUSE_MS = 100;
 const MAX_PAUSES = 50;
 
@@ -38,14 +39,14 @@ export function createSendEvent({ events, answers }: Needs): RunAction {
   };
 }
 
-/** The key of the action for this event: an attempt that comes after a lost answer sends nothing again. */
+/** Idempotency claim of the action for this event: a repeated attempt, whose predecessor's answer was lost, sends nothing again. */
 function claimOf(listenerID: string, key: string): Omit<IdempotencyClaim, 'onStored'> {
   let pauses = 0;
   return {
     principal: listenerID,
     route: 'send_event',
     key,
-    // Not of the data: code may have made others for a second attempt.
+    // Not a hash of the data, which the code of a transform may have changed in the second attempt.
     requestHash: key,
     onReplay: () => undefined,
     async pause() {

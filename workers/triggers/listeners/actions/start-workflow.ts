@@ -27,20 +27,20 @@ interface Row {
   options: unknown;
 }
 
-interface Question {
+interface WorkflowRef {
   tenantID: string;
   workflowID: string;
 }
 
-/** Events of one moment share the reads of their workflows and of what their callers may do. */
+/** Starts workflows. Events that are processed at the same time share the reads of workflows and permissions. */
 export function createStartWorkflow({ pool, rights }: Needs): RunAction {
   const inFlight = createRunsInFlight(pool);
   const optionsOf = new LRUCache<string, WorkflowOptions>({ max: 2_000 });
-  const find = createBatcher((questions: Question[]) => readWorkflows(pool, questions));
-  const may = createBatcher((asked: { tenantID: string; caller: Caller; workflowID: string }[]) => {
+  const find = createBatcher((refs: WorkflowRef[]) => readWorkflows(pool, refs));
+  const may = createBatcher((requests: { tenantID: string; caller: Caller; workflowID: string }[]) => {
     const answers = new Map<string, Promise<boolean>>();
     return Promise.all(
-      asked.map(({ tenantID, caller, workflowID }) => {
+      requests.map(({ tenantID, caller, workflowID }) => {
         const key = `${tenantID} ${caller.id} ${workflowID}`;
         const access = { permission: 'workflow.execute', object: `workflow:${workflowID}` } as const;
         const answer = answers.get(key) ?? rights.may({ tenantID, caller }, access);
@@ -56,14 +56,14 @@ export function createStartWorkflow({ pool, rights }: Needs): RunAction {
       find({ tenantID, workflowID }),
       may({ tenantID, caller, workflowID }),
     ]);
-    // First: a creator without the permission must not learn whether the workflow exists.
+    // Checked first: a creator without the permission must not learn whether the workflow exists.
     if (!isAllowed) throw creatorMayNot(`execute the workflow ${workflowID}`);
     if (!workflow) throw new AppError('NOT_FOUND', 'There is no such workflow');
     const { versionID, isDisabled } = workflow;
     if (isDisabled) throw new AppError('CONFLICT', 'The workflow is disabled');
     if (versionID === null) throw new AppError('CONFLICT', 'The workflow has drafts only: publish a version of it');
     const refusal = await inFlight.add(tenantID);
-    // Room comes with time.
+    // Retried, because the number of runs in flight falls when runs end.
     if (refusal) throw new AppError('QUOTA_EXCEEDED', refusal.message, { retry: true });
 
     const options = optionsOf.get(versionID) ?? WorkflowOptions.parse(workflow.options);
@@ -86,15 +86,15 @@ export function createStartWorkflow({ pool, rights }: Needs): RunAction {
   };
 }
 
-async function readWorkflows(pool: Pool, questions: readonly Question[]): Promise<(Row | undefined)[]> {
-  const ids = [...new Set(questions.map(({ workflowID }) => workflowID))];
+async function readWorkflows(pool: Pool, refs: readonly WorkflowRef[]): Promise<(Row | undefined)[]> {
+  const ids = [...new Set(refs.map(({ workflowID }) => workflowID))];
   const { rows } = await pool.query<Row & { id: string; tenantID: string }>({
     name: 'workflows_to_start',
     text: WORKFLOWS,
     values: [ids],
   });
   const byID = new Map(rows.map((row) => [row.id, row]));
-  return questions.map(({ tenantID, workflowID }) => {
+  return refs.map(({ tenantID, workflowID }) => {
     const row = byID.get(workflowID);
     return row?.tenantID === tenantID ? row : undefined;
   });

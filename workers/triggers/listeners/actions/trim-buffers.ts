@@ -8,7 +8,7 @@ import type { BufferedEvent } from './action.ts';
 const MAX_BYTES = 64 * 1024 ** 2;
 
 export interface BufferTrim extends AsyncDisposable {
-  /** Events were saved: what their buffers have too much of is deleted soon. */
+  /** Notes that events were saved. Events beyond the limits of their buffers are deleted soon after. */
   note(saved: readonly BufferedEvent[]): void;
 }
 
@@ -37,7 +37,7 @@ export function createBufferTrim(pool: Pool, logger: Logger): BufferTrim {
   );
   return {
     note(saved) {
-      for (const one of saved) grown.set(`${one.listenerID} ${one.bufferName}`, one);
+      for (const event of saved) grown.set(`${event.listenerID} ${event.bufferName}`, event);
     },
     [Symbol.asyncDispose]: () => trimming[Symbol.asyncDispose](),
   };

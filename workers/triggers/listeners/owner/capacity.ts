@@ -15,13 +15,13 @@ export interface Capacity {
 export interface CapacityLimits {
   bytes: number;
   bytesPerTenant: number;
-  /** A tenant with less may go on although the others together have filled the process. */
+  /** A tenant with fewer unrecorded bytes may go on reading even while all tenants together have reached `bytes`. */
   bytesForEach: number;
 }
 
 const LIMITS: CapacityLimits = { bytes: 64_000_000, bytesPerTenant: 8_000_000, bytesForEach: 500_000 };
 
-/** A slow record pauses the connections of tenants that send much, and not of other tenants. */
+/** When recording is slow, only the connections of tenants that send much are paused. */
 export function createCapacity({ bytes: max, bytesPerTenant, bytesForEach }: CapacityLimits = LIMITS): Capacity {
   const byTenant = new CountMap();
   const waiting = new Map<string, Set<() => void>>();

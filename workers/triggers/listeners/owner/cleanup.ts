@@ -12,14 +12,15 @@ import { sourceOf, sourceTypes } from '../sources/index.ts';
 import type { CleanupContext, Source } from '../sources/source.ts';
 import type { LiveListener } from './run-listener.ts';
 
-/** Concurrent removals of this process; of one tenant, whose server may not answer. */
+/** Concurrent removals of this process. */
 const AT_ONCE = 10;
+/** Removals of one tenant among them, because its server may not answer. */
 const OF_A_TENANT = 2;
 const REMOVE_MS = 10_000;
-/** Longer than a removal takes: meanwhile no owner connects the listener. */
+/** Lease of a claimed row: longer than a removal takes. Meanwhile no owner connects the listener. */
 const CLAIMED_SECONDS = 20;
 const BACKOFF_SECONDS = { first: 5, most: 3_600 };
-/** About three days. */
+/** Attempts over about three days, by the pauses between them. */
 const MAX_ATTEMPTS = 80;
 
 interface Needs {
@@ -51,8 +52,8 @@ interface RemoteResource {
 
 /**
  * Cleans up remote resources of listeners that are deleted or inactive, such as a replication slot, for which its server keeps its log.
- * Their rows are written by the statement that ends the listener, so it does not matter which worker owned it, if any. Answers with the
- * number of rows that were due.
+ * The statement that deletes or deactivates a listener writes their rows, so it does not matter which worker owned the listener, if any.
+ * Returns the number of rows that were due.
  */
 export async function cleanUpRemoteResources(needs: Needs): Promise<number> {
   const { pool } = needs;
@@ -126,16 +127,17 @@ async function remove(resource: RemoteResource, { reader, secrets, services, sig
   };
   const name = source.remoteResourceOf?.(context);
   if (name === undefined) return;
-  const now = await reader.byID(listenerID, tenantID);
-  // It is active again. One that has stopped because of its creator goes on where it was, when it may.
-  if (now && now.status !== 'inactive') {
-    const config = findListenerType(now.type)?.config.parse(now.config);
-    if (source.remoteResourceOf?.({ ...context, options: now.options, config }) === name) return;
+  const current = await reader.byID(listenerID, tenantID);
+  // The resource stays if the listener is active again and uses it. A listener that was stopped because of its creator keeps it, too:
+  // it continues where it was when the creator has the permission again.
+  if (current && current.status !== 'inactive') {
+    const config = findListenerType(current.type)?.config.parse(current.config);
+    if (source.remoteResourceOf?.({ ...context, options: current.options, config }) === name) return;
   }
   await source.removeRemoteResource?.(context);
 }
 
-/** Resources of a listener that is being made active are locked by its trigger. */
+/** Skips locked rows: the database trigger locks those of a listener that is being made active. */
 export const CLAIM_REMOTE_RESOURCES = `
 with due as (
   select id, row_number() over (partition by tenant_id order by ready_at) as nth from listener_residue

@@ -1,9 +1,9 @@
 import type { JsonObject } from '#shared/core/json.ts';
 import type { Pool } from '#shared/db/pool.ts';
 
-/** An owner as the database has it, at the moment of its renewal. */
+/** State of an owner in the database when its lease was renewed. */
 export interface OwnerState {
-  /** Its lease was ended by another worker: its listeners may have other owners. */
+  /** Whether another worker has ended the lease, so that the listeners may have other owners. */
   isLost: boolean;
   owned: OwnedListener[];
 }
@@ -11,7 +11,7 @@ export interface OwnerState {
 export interface OwnedListener {
   listenerID: string;
   tenantID: string;
-  /** Version of the tenant's listeners: what was read of an older one is read again. */
+  /** Changes with every change of the tenant's listeners: a listener that was read at an older version is read again. */
   version: number;
 }
 
@@ -47,7 +47,7 @@ export interface Leases {
   release(ownerID: string, listenerIDs: readonly string[]): Promise<void>;
   /** Writes what has changed, in one transaction. */
   report(ownerID: string, reports: readonly Report[]): Promise<void>;
-  /** Its connection has ended: its remote resource may be cleaned up, if it is deleted or inactive. */
+  /** Reports that the connection of a listener has ended. If it is deleted or inactive, its remote resource may be cleaned up now. */
   allowCleanup(listenerID: string): Promise<void>;
   end(ownerID: string): Promise<void>;
 }
@@ -60,7 +60,7 @@ export interface Claimed {
 
 interface LeaseOptions {
   pool: Pool;
-  /** With connections that no other work can occupy: a late renewal costs the listeners. */
+  /** A pool that no other work can occupy: when a renewal is late, other workers take the listeners. */
   leasePool: Pool;
   leaseMs: number;
   /** Types that this worker can own. */
@@ -106,7 +106,7 @@ export function createLeases({ pool, leasePool, leaseMs, types }: LeaseOptions):
       let broken: Error | undefined;
       try {
         await client.query('begin');
-        // In the order of a user's change, which locks the listener and then, by its trigger, the lease.
+        // Locks in the order of a user's change, which locks the listener and then, by its trigger, the lease. So they cannot deadlock.
         await client.query({ name: 'listener_report_lock', text: LOCK_REPORTED, values });
         await client.query({ name: 'listener_report_lease', text: REPORT_LEASES, values });
         await client.query({ name: 'listener_report_status', text: REPORT_STATUS, values });
@@ -131,7 +131,7 @@ export function createLeases({ pool, leasePool, leaseMs, types }: LeaseOptions):
 
 const BEGIN = 'insert into listener_owner (id, expires_at) values ($1, now() + make_interval(secs => $2))';
 
-/** One statement: a lease that is ended meanwhile must not look like an owner without listeners. */
+/** One statement, because a lease that ends between two would look like that of an owner without listeners. */
 const RENEW = `
 with renewed as (
   update listener_owner set expires_at = now() + make_interval(secs => $2) where id = $1 returning id
@@ -142,8 +142,8 @@ select exists (select from renewed) as renewed, coalesce((
   where l.held_by = $1), '[]') as owned`;
 
 /**
- * The rule of the sweep, with the length of these leases: nothing ends before the leaders have ticked for that long without a gap. So
- * after an outage of Postgres, or when a machine was suspended, owners have the time to renew, and no listener moves.
+ * The same rule as for leases of the engine: no lease ends before the sweep has ticked without a gap for the length of a lease. So after
+ * an outage of Postgres, or when a machine was suspended, owners have the time to renew, and no listener moves.
  */
 const END_EXPIRED = `
 delete from listener_owner where expires_at < now() and exists (
@@ -161,7 +161,7 @@ select (select count(*)::int from listener_lease where listener_type = any($1::t
 
 const ALLOW_CLEANUP = 'update listener_residue set ready_at = now() where listener_id = $1 and claimed_until is null';
 
-/** Not while what a listener has left is being removed: the connection would make it again. */
+/** Claims no listener whose remote resource is being removed: its connection would create the resource again. */
 const CLAIM = `
 with free as (
   select listener_id, row_number() over (partition by tenant_id order by listener_id) as nth
@@ -184,7 +184,7 @@ const LOCK_REPORTED = `
 select l.id from listener l join ${REPORTED} on l.id = r."listenerID"
 where $1::uuid is not null and l.id = any($3::uuid[]) order by l.id for no key update of l`;
 
-// Found by the ids (`$3`): by the index of owners, or by a hash of the rows, all that the owner has would be read.
+// The ids in `$3` make Postgres find the rows one by one: by the index of owners it would read all listeners of the owner.
 const REPORT_LEASES = `
 update listener_lease l set state = r.state, retry_count = r."retryCount", cursor = coalesce(r.cursor, l.cursor)
 from ${REPORTED} where l.listener_id = r."listenerID" and l.listener_id = any($3::uuid[]) and l.held_by = $1`;

@@ -7,7 +7,7 @@ export interface OwnLease {
   readonly id: string | undefined;
   renew(): Promise<OwnerState & { ownerID: string }>;
   lose(): void;
-  /** Resolves while the lease is certainly valid: without it another worker may have the listeners by now. */
+  /** Resolves as soon as the lease is certainly valid. Without a valid lease another worker may own the listeners. */
   untilValid(): Promise<void>;
 }
 
@@ -19,7 +19,7 @@ export function createOwnLease({
   leaseMs: number;
 }): OwnLease {
   let id: string | undefined;
-  /** Time of the renewal by both clocks: a machine may have been suspended. */
+  /** Time of the renewal by two clocks: the monotonic one stands still while a machine is suspended. */
   let renewedAt: { monotonic: number; ofDay: number } | undefined;
   let renewal = Promise.withResolvers<void>();
 

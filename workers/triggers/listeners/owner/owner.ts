@@ -25,9 +25,9 @@ const Common = z.looseObject({ orderBy });
 
 /** Listeners that a worker takes in one round, so that it reads and connects them in turn. */
 const CLAIMED_AT_ONCE = 100;
-/** Connections that are being made at once; of one tenant, so that servers that do not answer delay no other tenant. */
+/** Connections that are being made at once: in all, and of one tenant, so that servers that do not answer delay no other tenant. */
 const CONNECTING = { permits: 50, maxPerTenant: 5 };
-/** A worker whose round takes longer is stuck: others are to have its listeners. */
+/** A worker whose round takes longer is stuck: it no longer renews its lease, and other workers take its listeners. */
 const MAX_ROUND_MS = 60_000;
 
 interface Needs {
@@ -54,17 +54,17 @@ interface Running extends ConnectedListener {
 interface Owned {
   /** Version of the tenant's listeners, when this one was read. */
   version: number;
-  /** Undefined until it is read, and while its worker code cannot read it. */
+  /** Undefined until the listener has been read. */
   running: Running | undefined;
   claimed: Claimed;
   state: LeaseState;
-  /** One change after another. */
+  /** Settles when the changes so far are done: changes of one listener are made one after another. */
   work: Promise<void>;
 }
 
 /**
- * Keeps this worker's part of the listeners that have a connection. Each of them has one owner over the fleet. An owner renews its lease
- * with every round; when it dies, its lease ends and the others share its listeners.
+ * Runs this worker's share of the listeners that have a connection. Each listener has one owner among all workers. An owner renews its
+ * lease in every round; when it dies, its lease expires, and the other workers take over its listeners.
  */
 export function createListenerOwner({
   pool,
@@ -105,16 +105,16 @@ export function createListenerOwner({
     const { listenerID, state } = report;
     reports.set(listenerID, report);
     if (state === 'reconnecting' || state === 'error') stats.ended += 1;
-    const one = owned.get(listenerID);
-    if (one) one.state = state;
+    const entry = owned.get(listenerID);
+    if (entry) entry.state = state;
   }
 
   async function round(): Promise<void> {
     roundBeganAt = performance.now();
-    const { ownerID, isLost, owned: now } = await lease.renew();
+    const { ownerID, isLost, owned: ownedNow } = await lease.renew();
     if (isLost) return await abandon();
     await leases.endExpired();
-    follow(now);
+    follow(ownedNow);
     await balance(ownerID);
     await flush(ownerID);
   }
@@ -128,7 +128,7 @@ export function createListenerOwner({
     if (lease.id && inRound > leaseMs / 3 && inRound < MAX_ROUND_MS) await lease.renew();
   }
 
-  /** Others own the listeners now, with their remote resources. */
+  /** Stops all connections after the lease was lost. Remote resources stay, since other workers own the listeners now. */
   async function abandon(): Promise<void> {
     logger.warn({ owner: lease.id }, 'the lease of listeners was ended by another worker; a new one begins');
     lease.lose();
@@ -136,66 +136,66 @@ export function createListenerOwner({
     owned.clear();
     reports.clear();
     await Promise.all(
-      all.map(async (one) => {
-        await one.work;
-        await one.running?.runner.stop();
+      all.map(async (entry) => {
+        await entry.work;
+        await entry.running?.runner.stop();
       }),
     );
   }
 
-  /** Acts on what has changed since the last round. */
-  function follow(now: readonly OwnedListener[]): void {
-    const known = new Map(now.map((one) => [one.listenerID, one]));
-    for (const [listenerID, one] of owned) {
+  /** Stops listeners that this worker does not own any more, and reads those again that have changed since the last round. */
+  function follow(ownedNow: readonly OwnedListener[]): void {
+    const known = new Map(ownedNow.map((entry) => [entry.listenerID, entry]));
+    for (const [listenerID, entry] of owned) {
       const current = known.get(listenerID);
-      if (!current) stopSoon(listenerID, one);
-      else if (current.version !== one.version) {
-        one.version = current.version;
-        after(one, () => renewRunner(one));
+      if (!current) stopSoon(listenerID, entry);
+      else if (current.version !== entry.version) {
+        entry.version = current.version;
+        queueChange(entry, () => renewRunner(entry));
       }
     }
   }
 
-  function after(one: Owned, work: () => Promise<void>): void {
-    one.work = one.work.then(work).catch((error: unknown) => {
+  function queueChange(entry: Owned, work: () => Promise<void>): void {
+    entry.work = entry.work.then(work).catch((error: unknown) => {
       // The next round tries again.
-      one.version = -1;
-      logger.warn({ err: error, listenerID: one.claimed.listenerID }, 'a listener was not read');
+      entry.version = -1;
+      logger.warn({ err: error, listenerID: entry.claimed.listenerID }, 'a listener was not read');
     });
   }
 
-  async function renewRunner(one: Owned): Promise<void> {
-    const { listenerID, tenantID } = one.claimed;
-    const before = one.running;
+  async function renewRunner(entry: Owned): Promise<void> {
+    const { listenerID, tenantID } = entry.claimed;
+    const before = entry.running;
     const read = await reader.byID(listenerID, tenantID);
     if (!read) return;
     // A config that was stored by an earlier version lacks newer fields.
     const config = Common.parse(findListenerType(read.type)?.config.parse(read.config));
     const listener = { ...read, config };
     const key = JSON.stringify([listener.type, listener.datasourceID, listener.config, listener.options]);
-    if (before?.key === key || owned.get(listenerID) !== one) return;
+    if (before?.key === key || owned.get(listenerID) !== entry) return;
     const source = await sourceOf(listener.type);
     if (before) {
       await before.runner.stop();
-      one.claimed.cursor = reports.get(listenerID)?.cursor ?? one.claimed.cursor;
+      entry.claimed.cursor = reports.get(listenerID)?.cursor ?? entry.claimed.cursor;
       if (remoteResourceOf(before, services) !== remoteResourceOf({ source, listener }, services))
         await removeRemoteResource(before, needs);
     }
-    if (owned.get(listenerID) !== one) return;
-    const runner = runListener({ listener, source, cursor: one.claimed.cursor }, needs);
-    one.running = { runner, listener, source, key };
+    if (owned.get(listenerID) !== entry) return;
+    const runner = runListener({ listener, source, cursor: entry.claimed.cursor }, needs);
+    entry.running = { runner, listener, source, key };
   }
 
-  function stopSoon(listenerID: string, one: Owned): void {
+  function stopSoon(listenerID: string, entry: Owned): void {
     owned.delete(listenerID);
     reports.delete(listenerID);
-    after(one, () => stopAndAllowCleanup(listenerID, one));
-    const { work } = one;
+    queueChange(entry, () => stopAndAllowCleanup(listenerID, entry));
+    const { work } = entry;
     stopping.set(listenerID, work);
     void work.then(() => stopping.get(listenerID) === work && stopping.delete(listenerID));
   }
 
-  /** The listener is deleted or inactive, unless it was made active again meanwhile. */
+  /** Stops a listener that has no lease any more, because it was deleted or made inactive. */
   async function stopAndAllowCleanup(listenerID: string, { running }: Owned): Promise<void> {
     await running?.runner.stop();
     await leases.allowCleanup(listenerID);
@@ -208,15 +208,15 @@ export function createListenerOwner({
     if (owned.size > share) return await release(id, [...owned.keys()].slice(share));
     if (owned.size === share) return;
     for (const claimed of await leases.claim(id, Math.min(share - owned.size, CLAIMED_AT_ONCE))) {
-      const one: Owned = {
+      const entry: Owned = {
         version: -1,
         running: undefined,
         claimed,
         state: 'connecting',
         work: stopping.get(claimed.listenerID) ?? Promise.resolve(),
       };
-      owned.set(claimed.listenerID, one);
-      after(one, () => renewRunner(one));
+      owned.set(claimed.listenerID, entry);
+      queueChange(entry, () => renewRunner(entry));
     }
   }
 
@@ -228,14 +228,14 @@ export function createListenerOwner({
     cleaningUp = undefined;
   }
 
-  /** Stops before another owner can begin. */
+  /** Stops listeners and then releases them, so that no other owner can connect them before. */
   async function release(id: string, listenerIDs: readonly string[]): Promise<void> {
     await Promise.all(
       listenerIDs.map(async (listenerID) => {
-        const one = owned.get(listenerID);
+        const entry = owned.get(listenerID);
         owned.delete(listenerID);
-        await one?.work;
-        await one?.running?.runner.stop();
+        await entry?.work;
+        await entry?.running?.runner.stop();
       }),
     );
     await flush(id);
@@ -243,12 +243,12 @@ export function createListenerOwner({
   }
 
   async function flush(id: string): Promise<void> {
-    const due = [...reports.values()].sort((one, other) => (one.listenerID < other.listenerID ? -1 : 1));
+    const due = [...reports.values()].sort((entry, other) => (entry.listenerID < other.listenerID ? -1 : 1));
     reports.clear();
     try {
       await leases.report(id, due);
     } catch (error) {
-      // A newer one of the same listener stays.
+      // The reports are written in the next round, except for those of listeners that have reported again.
       for (const report of due) if (!reports.has(report.listenerID)) reports.set(report.listenerID, report);
       throw error;
     }
@@ -262,7 +262,7 @@ export function createListenerOwner({
     stats,
     async [Symbol.asyncDispose]() {
       await rounds[Symbol.asyncDispose]();
-      // Until the last connection has ended.
+      // Renews the lease until the last connection has ended.
       await using _ = meanwhile;
       stopped.abort();
       await cleaningUp;

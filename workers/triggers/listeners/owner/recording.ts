@@ -11,13 +11,14 @@ import { unlessAborted } from '../../../outbound/unless-aborted.ts';
 import type { Arrival, Pausable } from '../sources/source.ts';
 import type { Capacity } from './capacity.ts';
 
-/** A larger event is recorded without its body, so that it does not delay those behind it. */
+/** A larger event is recorded without its body, so that it does not delay the events behind it. */
 const MAX_BODY_BYTES = 10_000_000;
-/** Limits of one connection. Beyond them nothing is read. */
+/** Unrecorded events of one connection. Beyond these limits nothing more is read from it. */
 const MAX_UNDER_WAY = { bytes: 256_000, events: 200 };
-/** A server sends an event again soon after it was connected to again. */
+/** Time for which a repeated event is recognized. Servers repeat what was not acknowledged soon after the next connection. */
 const DEDUP_SECONDS = 86_400;
 const RETRY_MS = { first: 100, most: 2_000 };
+/** Pause before a quota that is used up is checked again. */
 const QUOTA_MS = 1_000;
 
 interface Needs {
@@ -38,9 +39,9 @@ interface RecordingOf {
   /** The template of the key by which events are ordered. */
   orderBy: string;
   signal: AbortSignal;
-  /** An event has arrived: the connection works. */
+  /** Is called when an event has arrived. */
   onArrival(): void;
-  /** An event could not be recorded or acknowledged: the connection is to end. */
+  /** Is called when an event could not be recorded or acknowledged: the connection is to end. */
   onFailure(error: unknown): void;
 }
 
@@ -68,7 +69,7 @@ export function createRecording({ recorder, capacity, events, bytes, untilOwned 
         await recorder.record(event);
         return;
       } catch (error) {
-        // An earlier attempt was recorded, and its answer was lost.
+        // An earlier attempt has recorded the event, and the answer of Postgres was lost.
         if (isKnownAlready(error)) return;
         if (isRefusedStatement(error)) throw error;
       }
@@ -76,7 +77,7 @@ export function createRecording({ recorder, capacity, events, bytes, untilOwned 
     }
   }
 
-  /** Nothing is refused: the server keeps what is not read. */
+  /** Waits until the quotas allow the event. It is not refused, because the server stores what is not read. */
   async function untilWithinQuotas(size: number): Promise<void> {
     while ((await events.add(tenantID)) ?? (await bytes.addMany(tenantID, size)).refusal)
       await sleep(QUOTA_MS, undefined, { signal });
@@ -190,7 +191,7 @@ function keyOf(key: string): string {
   return key.length <= 100 ? key : hash('sha256', key);
 }
 
-/** A larger body is not read to find out, only its first and last characters. */
+/** Whether a larger body is JSON is guessed from its first and last characters, without parsing it. */
 const MAX_READ_BYTES = 1_000_000;
 
 function isJSON(body: Buffer): boolean {

@@ -10,14 +10,14 @@ import type { Report } from './leases.ts';
 import type { createRecording, Recording } from './recording.ts';
 
 /**
- * A connection that has lived so long works: the next failure is the first again. An event alone proves nothing: a server may greet each
- * client, or say that there are too many, and then close.
+ * Age at which a connection counts as working, without and with an event, so that the failures before it are forgotten. An event alone
+ * proves nothing: a server may greet each client, or say that there are too many, and then close.
  */
 const PROVEN_MS = { silent: 30_000, withEvent: 5_000 };
 const BACKOFF_MS = { first: 1_000, most: 60_000 };
-/** After so many failures in a row the listener's status says so. It is still tried. */
+/** After so many consecutive failures the status of the listener becomes `error`. It still reconnects. */
 const MAX_QUIET_FAILURES = 10;
-/** For a connection to end when it is told to. */
+/** Time that a connection has to end after `stop`. */
 const STOP_MS = 5_000;
 
 export interface RunnerNeeds {
@@ -60,7 +60,7 @@ export function runListener({ listener, source, cursor }: Start, needs: RunnerNe
     report({ listenerID, state, retryCount: failures, lastError, cursor: lastCursor });
   }
 
-  /** One connection, from its beginning to its end. Resolves with whether it worked. */
+  /** Runs one connection until it ends. Resolves with why it ended, and whether it had counted as working. */
   async function connectOnce(): Promise<{ isProven: boolean; error: unknown }> {
     const attempt = new AbortController();
     const signal = AbortSignal.any([ended.signal, attempt.signal]);
@@ -154,7 +154,7 @@ export function runListener({ listener, source, cursor }: Start, needs: RunnerNe
   };
 }
 
-/** Doubles up to a minute; between half of it and all of it, so that listeners of one server do not come back together. */
+/** Pause that doubles up to a minute, less a random part of up to half, so that listeners of one server do not reconnect at once. */
 export function backoffMs(failures: number, first = BACKOFF_MS.first, random = Math.random()): number {
   return Math.min(first * 2 ** (failures - 1), BACKOFF_MS.most) * (0.5 + random / 2);
 }

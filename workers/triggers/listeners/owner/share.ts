@@ -1,8 +1,8 @@
 import type { Load } from './leases.ts';
 
 /**
- * How many listeners an owner is to have. Each has the same number, and the owners with the most have one more while the division
- * leaves a rest; so as few as possible move when an owner comes or goes.
+ * Number of listeners that an owner is to have. All get the same number, and the remainder of the division goes to the owners that have
+ * most now, one each; so as few listeners as possible move when an owner comes or goes.
  */
 export function shareOf(ownerID: string, { wanted, owners }: Load): number {
   const inOrder = owners.toSorted((one, other) => other.owned - one.owned || (one.id < other.id ? -1 : 1));

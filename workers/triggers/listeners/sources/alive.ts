@@ -19,7 +19,7 @@ export async function answered<T>(where: string, signal: AbortSignal, answer: Pr
   }
 }
 
-/** The time in which a connection is to be made. */
+/** A signal that aborts with the given one, or when the making of a connection takes too long. */
 export function connecting(signal: AbortSignal): AbortSignal {
   return AbortSignal.any([signal, AbortSignal.timeout(CONNECT_MS)]);
 }
@@ -51,7 +51,7 @@ interface ProbeOptions {
   answerMs?: number;
 }
 
-/** The end of a connection, which may come before it is awaited, and after. */
+/** A promise that only rejects, when a connection fails: perhaps before anything awaits it, or when nothing does any more. */
 export function untilFailed(): { failed: Promise<never>; fail(error: unknown): void } {
   const { promise: failed, reject: fail } = Promise.withResolvers<never>();
   failed.catch(() => undefined);

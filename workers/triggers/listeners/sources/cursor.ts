@@ -1,4 +1,4 @@
-/** Moves a cursor over events that are done in any order: only to the one before the first that is not. */
+/** Tracks events that are done in any order. `keep` gets the position of the last event before the first that is not done. */
 export function createCursor<T>(keep: (at: T) => void): { begin(at: T): () => void } {
   const entries: { at: T; isDone: boolean }[] = [];
   return {

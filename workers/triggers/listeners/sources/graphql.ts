@@ -31,7 +31,7 @@ export const graphqlSource: GraphqlSource = {
     const stream = await connectURL(services.outbound, url, { sslVerify, signal: connecting(signal) });
     const { failed: ended, fail: reject } = untilFailed();
 
-    class Given extends WebSocket {
+    class ConnectedWebSocket extends WebSocket {
       constructor(address: string, protocols: string[]) {
         super(address, protocols, {
           headers,
@@ -45,7 +45,7 @@ export const graphqlSource: GraphqlSource = {
     }
     const client = createClient({
       url: url.href,
-      webSocketImpl: Given,
+      webSocketImpl: ConnectedWebSocket,
       retryAttempts: 0,
       lazy: false,
       onNonLazyError: (error) => reject(readable(error, where)),
@@ -91,7 +91,7 @@ function variablesOf(variables: Context['config']['variables']): JsonObject {
   return isJsonObject(parsed) ? parsed : {};
 }
 
-/** Closing codes of the protocol, and errors of the subscription itself. */
+/** Maps closing codes of the protocol, and errors of the subscription itself. */
 function readable(error: unknown, where: string): unknown {
   if (Array.isArray(error)) {
     const [first]: { message?: unknown }[] = error;

@@ -6,10 +6,10 @@ interface Limits {
   maxAttachmentBytes: number;
 }
 
-/** Deeper messages, and those with more headers, are made to block their reader. */
+/** Limits of the parser: messages with deeper nesting or larger headers are made by attackers to block it. */
 const PARSING = { maxNestingDepth: 50, maxHeadersSize: 100_000, forceRfc822Attachments: true };
 
-/** A message as an event. What cannot be parsed has only what the server says of it. */
+/** Converts a message to an event. If it cannot be parsed, the event has only the metadata from the server. */
 export async function eventOfMessage(
   { uid, size = 0, internalDate = new Date(0), source = Buffer.alloc(0) }: FetchMessageObject,
   { maxAttachmentBytes }: Limits,
@@ -23,7 +23,7 @@ export async function eventOfMessage(
     const why = error instanceof Error ? error.message : String(error);
     return { ...about, messageID: null, unreadable: why.slice(0, 500) };
   }
-  // The last part of a message that is cut off is cut off, too.
+  // A truncated message has no contents of attachments, because the last one would be incomplete.
   const most = isTruncated ? -1 : maxAttachmentBytes;
   return {
     ...about,
@@ -42,7 +42,7 @@ export async function eventOfMessage(
   };
 }
 
-/** Null if the server's date is none: `toISOString` would throw, and the listener would come to no later message. */
+/** Null if the server's date is invalid: `toISOString` would throw, and the listener would never get past this message. */
 function timeOf(date: Date | string): string | null {
   const time = new Date(date);
   return Number.isNaN(time.getTime()) ? null : time.toISOString();
@@ -50,7 +50,7 @@ function timeOf(date: Date | string): string | null {
 
 /** The members of a group count as addresses of their own. */
 function listOf(addresses: readonly Address[] = []): { name: string; address: string }[] {
-  return addresses.flatMap((one) => (one.group ?? [one]).map(({ name, address = '' }) => ({ name, address })));
+  return addresses.flatMap((entry) => (entry.group ?? [entry]).map(({ name, address = '' }) => ({ name, address })));
 }
 
 function presentAttachment({ filename, mimeType, contentId, content }: Attachment, maxBytes: number): JsonObject {

@@ -12,10 +12,12 @@ import type { SourceOf } from './source.ts';
 type ImapSource = SourceOf<typeof imapDatasource, typeof imap>;
 type Context = Parameters<ImapSource['receive']>[0];
 
-/** A server that says nothing is asked so often: it may not tell of new messages, and the connection may be lost. */
+/** Interval at which a silent server is asked: it may not announce new messages, or the connection may be lost. */
 const POLL_MS = 20_000;
 const MAX_MESSAGE_BYTES = MAX_ANSWER_BYTES / 2;
+/** Messages whose metadata is fetched with one command. */
 const HEADS_AT_ONCE = 200;
+/** Bytes of the messages that are fetched with one command. */
 const BYTES_AT_ONCE = 1_000_000;
 /** Limit for content that is not Base64, and is therefore read line by line, which blocks the worker for half a second a megabyte. */
 const MAX_LINES_BYTES = 500_000;
@@ -51,7 +53,7 @@ async function watch({ client, where }: ImapConnection, context: Context): Promi
     const { promise: woken, resolve } = Promise.withResolvers<void>();
     wake = resolve;
     const polled = setTimeout(resolve, POLL_MS);
-    // It ends with the next command.
+    // The command IDLE ends with the next command.
     const idling = client.idle();
     try {
       await unlessAborted(signal, Promise.race([woken, idling.then(() => woken)]));
@@ -77,16 +79,16 @@ async function openMailbox(client: ImapFlow, { mailbox: name, markSeen }: Contex
 
 /** Position up to which the mailbox was read. */
 interface MailboxCursor {
-  /** UIDs are of messages only as long as it stays the same. */
+  /** UIDVALIDITY of the mailbox: UIDs denote the same messages only while it does not change. */
   validity: string;
   lastUID: number;
   /** Time of the newest message that was read. */
   receivedAt: string;
-  /** The mailbox was numbered anew: messages with a smaller UID that were received before are known already. */
+  /** Set after the server has renumbered the mailbox: messages with a UID below `below`, received before `receivedAt`, are known. */
   known?: { below: number; receivedAt: string };
 }
 
-/** Starts a mailbox that was never read at its end: only messages that arrive from now on are new. */
+/** Where to begin. A mailbox that was never read begins at its end: only messages that arrive from now on are new. */
 function startOf(cursor: JsonObject | undefined, { uidValidity, uidNext }: MailboxObject): MailboxCursor {
   const validity = String(uidValidity);
   if (cursor === undefined) return { validity, lastUID: uidNext - 1, receivedAt: inSeconds(Date.now()) };
@@ -106,7 +108,7 @@ async function readNew(client: ImapFlow, context: Reading, from: MailboxCursor):
   const { where, signal } = context;
   let position = from;
   const found = await answered(where, signal, client.search({ uid: `${position.lastUID + 1}:*` }, { uid: true }));
-  // The last message always belongs to a range that ends with *.
+  // In IMAP a range that ends with * always includes the last message, even if its UID is smaller.
   const uids = (found || []).filter((uid) => uid > from.lastUID).sort((one, other) => one - other);
   for (let at = 0; at < uids.length; at += HEADS_AT_ONCE) {
     const range = uids.slice(at, at + HEADS_AT_ONCE);
@@ -125,12 +127,12 @@ async function readNew(client: ImapFlow, context: Reading, from: MailboxCursor):
   return position;
 }
 
-/** Servers count in seconds. One of the same second is stored again rather than lost. */
+/** Whether a message was read before the mailbox was renumbered. Servers give times in seconds: one of the same second is read again. */
 function isKnown(head: FetchMessageObject, { known }: MailboxCursor): boolean {
   return known !== undefined && head.uid < known.below && receivedAt(head) < known.receivedAt;
 }
 
-/** A time in the future would hide messages when the mailbox is numbered anew. */
+/** Time of receipt, at most now: after a renumbering, a time in the future would make new messages count as known. */
 function receivedAt({ internalDate = '' }: FetchMessageObject): string {
   return inSeconds(Math.min(new Date(internalDate).getTime() || 0, Date.now()));
 }
@@ -156,6 +158,7 @@ function groupsOf(heads: readonly FetchMessageObject[]): FetchMessageObject[][] 
   return groups;
 }
 
+/** Bytes of the parts that are not Base64. */
 function linesIn(part: MessageStructureObject | undefined): number {
   if (!part) return 0;
   if (part.childNodes && !part.type.startsWith('message/'))

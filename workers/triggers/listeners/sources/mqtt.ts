@@ -71,9 +71,12 @@ export const mqttSource: MqttSource = {
   },
 };
 
-/** The client id under which the broker keeps messages: of letters and digits, and short enough for every broker. */
+/**
+ * Client id of the session in which the broker stores messages: of letters and digits, and short enough for every broker. Undefined for
+ * QoS 0, for which nothing is stored.
+ */
 function sessionOf({ config, options, listenerID }: CleanupContext): string | undefined {
   if (config.qos === 0) return undefined;
-  const of = hash('sha256', `${listenerID} ${config.topics} ${config.qos}`).slice(0, 17);
-  return options.clientId ? `${options.clientId}-${of}` : `gantry${of}`;
+  const digest = hash('sha256', `${listenerID} ${config.topics} ${config.qos}`).slice(0, 17);
+  return options.clientId ? `${options.clientId}-${digest}` : `gantry${digest}`;
 }

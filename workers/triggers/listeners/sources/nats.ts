@@ -15,7 +15,7 @@ type Context = Parameters<NatsSource['receive']>[0];
 
 const FETCHED_AT_ONCE = 100;
 const FETCH_MS = 5_000;
-/** After which the server sends a message again that an owner has got and not acknowledged, because it has died. */
+/** Time after which the server sends an unacknowledged message again, because the owner that received it has died. */
 const ACK_SECONDS = 5;
 
 export const natsSource: NatsSource = {
@@ -28,7 +28,7 @@ export const natsSource: NatsSource = {
       const lost = connection.closed().then(() => {
         throw upstreamError('lost', where);
       });
-      // It may be closed after the work has ended.
+      // The connection is closed after the work has ended, too; that must not be an unhandled rejection.
       lost.catch(() => undefined);
       const work =
         config.stream === '' ? subscribe(connection, context, where) : readStream(connection, context, where);
@@ -79,7 +79,7 @@ async function subscribe(connection: NatsConnection, context: Context, where: st
   return await Promise.race([refused, untilSilent(where, context, { ask: () => connection.flush() })]);
 }
 
-/** The driver has no means to read nothing for a while, and keeps its socket to itself. */
+/** The socket, from a private field of the driver, which has no means to pause reading. */
 function socketOf(connection: NatsConnection): Pausable {
   const { protocol } = connection as unknown as { protocol?: { transport?: { socket?: Pausable } } };
   const socket = protocol?.transport?.socket;
@@ -87,7 +87,7 @@ function socketOf(connection: NatsConnection): Pausable {
   return socket;
 }
 
-/** The server keeps for this listener how far it has read. */
+/** Reads a stream with a durable consumer: the server stores how far this listener has read. */
 async function readStream(connection: NatsConnection, context: Context, where: string): Promise<never> {
   const { config, signal, listenerID } = context;
   const { stream } = config;
@@ -95,7 +95,7 @@ async function readStream(connection: NatsConnection, context: Context, where: s
   const streams = await answered(where, signal, jetstreamManager(connection));
   const durable = durableOf(listenerID);
   const [subject, ...others] = namesIn(config.subjects);
-  // Several need a server of version 2.10.
+  // Several filters need NATS 2.10, so a single one uses the older field.
   const filter =
     others.length > 0 ? { filter_subjects: namesIn(config.subjects) } : subject ? { filter_subject: subject } : {};
   const settings = { ack_policy: AckPolicy.Explicit, ack_wait: ACK_SECONDS * 1e9, max_ack_pending: 1_000, ...filter };
@@ -114,7 +114,7 @@ async function readStream(connection: NatsConnection, context: Context, where: s
   }
   const consumer = await answered(where, signal, jetstream(connection).consumers.get(stream, durable));
   context.ready();
-  // Looked at while others are waited for: an error that is handled later would end the process.
+  // Handles the failure of one message while others are awaited: a rejection that is handled only later would end the process.
   const { failed: refused, fail: reject } = untilFailed();
 
   async function recordArrival(message: JsMsg): Promise<void> {
@@ -131,9 +131,9 @@ async function readStream(connection: NatsConnection, context: Context, where: s
         signal,
         consumer.fetch({ max_messages: FETCHED_AT_ONCE, expires: FETCH_MS }),
       );
-      const taken: Promise<void>[] = [];
-      for await (const message of messages) taken.push(recordArrival(message).catch(reject));
-      await Promise.all(taken);
+      const recordings: Promise<void>[] = [];
+      for await (const message of messages) recordings.push(recordArrival(message).catch(reject));
+      await Promise.all(recordings);
     }
   }
 

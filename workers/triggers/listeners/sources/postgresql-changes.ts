@@ -27,9 +27,9 @@ export function publicationOf({ publication }: Config, listenerID: string): stri
 }
 
 /**
- * Polls the changes of a slot, records them, and then moves the slot on: so the server keeps what is not recorded. Polling again
- * and again costs a moment more than streaming. But it goes through an ordinary connection, takes no more than fits, and what is
- * acknowledged is exactly what was recorded.
+ * Polls the changes of a slot, records them, and then advances the slot, so the server keeps what is not recorded. Changes arrive a
+ * little later than by streaming. But polling needs only an ordinary connection, reads no more than there is memory for, and
+ * acknowledges exactly what was recorded.
  */
 export async function readChanges(connection: PostgresConnection, context: Context): Promise<never> {
   const { config, listenerID, signal } = context;
@@ -153,7 +153,7 @@ function timeOf(time: unknown): string {
   return new Date(Number(time) / 1_000).toISOString();
 }
 
-/** Without it the server would keep its log for a listener that does not come back. */
+/** Removes the slot, for which the server would otherwise keep its log, and the publication if the listener has created it. */
 export async function removeSlot({ query }: PostgresConnection, config: Config, listenerID: string): Promise<void> {
   await query(
     'select pg_catalog.pg_drop_replication_slot(slot_name) from pg_catalog.pg_replication_slots where slot_name = $1',

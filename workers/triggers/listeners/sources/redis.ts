@@ -64,6 +64,7 @@ async function subscribe(
   return await untilSilent(where, context, { ask: () => client.ping() });
 }
 
+/** Time for which the server waits for new entries before it answers with none. */
 const BLOCK_MS = 5_000;
 
 /**
@@ -74,7 +75,8 @@ async function readStream(call: Call, context: Context, where: string): Promise<
   const { config, signal, listenerID, cursor } = context;
   const { stream, consumerGroup: group, consumerName, batchSize } = config;
   const consumer = consumerName || `gantry-${listenerID}`;
-  // A group that is missing although it was read before was lost with its server: nothing in between is to be left out.
+  // A group that is missing although it was read before was lost by the server. It is created behind the last recorded entry, so that no
+  // entry is left out.
   const after = typeof cursor?.after === 'string' ? cursor.after : undefined;
   const isNew = await createGroup(call, stream, group, after ?? '$');
   if (isNew && after === undefined) context.keepCursor({ after: await lastOf(call, stream, group) });
@@ -104,13 +106,13 @@ async function readStream(call: Call, context: Context, where: string): Promise<
         context.record({ body: bodyOf(fields), meta: { stream, streamID: id }, key: `${stream} ${id}` }),
       ),
     );
-    // First: the answer of a server that is killed does not come.
+    // Before the acknowledgement, whose answer does not come if the server is killed.
     context.keepCursor({ after: entries.at(-1)?.id ?? '$' });
     await answered(where, signal, call('XACK', stream, group, ...entries.map(({ id }) => id)));
   }
 }
 
-/** Answers whether there was none. */
+/** Creates the consumer group. Returns false if it exists already. */
 async function createGroup(call: Call, stream: string, group: string, from: string): Promise<boolean> {
   try {
     await call('XGROUP', 'CREATE', stream, group, from, 'MKSTREAM');
@@ -121,7 +123,7 @@ async function createGroup(call: Call, stream: string, group: string, from: stri
   }
 }
 
-/** The entry after which a group goes on. */
+/** Id of the last entry that was delivered to the group. */
 async function lastOf(call: Call, stream: string, group: string): Promise<string> {
   for (const fields of listed(await call('XINFO', 'GROUPS', stream)).map(listed)) {
     const field = (name: string) => String(fields[fields.findIndex((one) => String(one) === name) + 1]);

@@ -12,7 +12,7 @@ export interface Arrival {
   contentType?: string;
   /** Where it came from: a channel, a topic, a sequence. Templates see the fields as `{{event.…}}`. */
   meta: JsonObject;
-  /** The same when the server sends it again, which it does if the acknowledgement was lost: then it has one effect. */
+  /** Identifies the event when the server sends it again, because the acknowledgement was lost: it is then recorded only once. */
   key?: string;
 }
 
@@ -22,7 +22,7 @@ export interface Pausable {
   resume(): unknown;
 }
 
-/** A connection of a listener, as its owner sees it. */
+/** Context of one connection of a listener. */
 export interface SourceContext<Options = unknown, Config = unknown> {
   readonly listenerID: string;
   readonly tenantID: string;
@@ -34,7 +34,7 @@ export interface SourceContext<Options = unknown, Config = unknown> {
   readonly signal: AbortSignal;
   /** The last cursor that was passed to `keepCursor`. */
   readonly cursor: JsonObject | undefined;
-  /** Events flow from now on. */
+  /** Is called when the connection is made, and events arrive from now on. */
   ready(): void;
   /** Resolves when the event is durable: only then may it be acknowledged. Waits while the database is away. */
   record(arrival: Arrival): Promise<void>;
@@ -42,7 +42,7 @@ export interface SourceContext<Options = unknown, Config = unknown> {
   untilCapacity(): Promise<void>;
   /**
    * Back-pressure for types whose server sends without being asked: answers with a function that records, then calls `acknowledge`, and pauses the
-   * stream while too much is on its way.
+   * stream while too many events are not recorded yet.
    */
   recordFrom(stream: Pausable): (arrival: Arrival, acknowledge?: () => unknown) => void;
   /** Whether `recordFrom` has paused a stream at that time (`performance.now()`) or later. */
@@ -56,7 +56,7 @@ export interface Source<Options = unknown, Config = unknown> {
   receive(context: SourceContext<Options, Config>): Promise<void>;
   /** Names what stays at the server of a listener, such as a queue or a slot. Undefined: nothing. */
   remoteResourceOf?(context: CleanupContext<Options, Config>): string | undefined;
-  /** Removes it, when the listener is deleted, made inactive, or changed. */
+  /** Removes that resource when the listener is deleted, made inactive, or changed. */
   removeRemoteResource?(context: CleanupContext<Options, Config>): Promise<void>;
 }
 

@@ -22,7 +22,7 @@ export interface SyslogMessage extends JsonObject {
 /** Priority of messages without one, as RFC 3164 says: user, notice. */
 const DEFAULT_PRIORITY = 13;
 
-/** Reads RFC 5424 and, as far as senders keep to it, RFC 3164. What is neither is a message as it is. */
+/** Reads RFC 5424 and, as far as senders keep to it, RFC 3164. A text that is neither becomes the message as a whole. */
 export function readSyslog(text: string): SyslogMessage {
   const [head = '', digits] = /^<(\d{1,3})>/.exec(text) ?? [];
   const priority = digits === undefined || Number(digits) > 191 ? DEFAULT_PRIORITY : Number(digits);
@@ -46,16 +46,16 @@ function readNew(text: string): Rest | undefined {
   const { structuredData, message } = readData(end);
   return {
     sentAt: timeOf(time),
-    hostname: named(hostname),
-    appName: named(appName),
-    processID: named(processID),
-    messageID: named(messageID),
+    hostname: orNull(hostname),
+    appName: orNull(appName),
+    processID: orNull(processID),
+    messageID: orNull(messageID),
     structuredData,
     message: message.replace(/^\uFEFF/, ''),
   };
 }
 
-function named(text: string): string | null {
+function orNull(text: string): string | null {
   return text === '-' ? null : text;
 }
 
@@ -64,7 +64,7 @@ function timeOf(text: string): string | null {
   return Number.isNaN(time) ? null : new Date(time).toISOString();
 }
 
-/** One pass over the text: nested expressions could take long for what a sender has made up. */
+/** Parses in one pass: one expression with nested repetitions could take very long for a malicious text. */
 function readData(text: string): { structuredData: JsonObject; message: string } {
   const structuredData: JsonObject = {};
   if (text.startsWith('-')) return { structuredData, message: text.slice(1).replace(/^ /, '') };

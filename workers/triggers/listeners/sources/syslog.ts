@@ -19,9 +19,10 @@ type Context = Parameters<SyslogSource['receive']>[0];
 const ADDRESS = '0.0.0.0';
 const MAX_SENDERS = 200;
 const MAX_MESSAGE_BYTES = 65_536;
+/** A TCP sender that is silent for so long is disconnected. */
 const SILENT_MS = 3_600_000;
 
-/** Binds the port. Other workers do not have it meanwhile. */
+/** Receives on a port of this worker while it owns the listener. */
 export const syslogSource: SyslogSource = {
   async receive(context) {
     const { options, services, tenantID, signal } = context;
@@ -37,12 +38,12 @@ export const syslogSource: SyslogSource = {
 };
 
 interface Bound {
-  /** Rejects. */
+  /** Rejects when the socket fails. */
   failed: Promise<never>;
   close(): Promise<void>;
 }
 
-/** UDP has no back-pressure, so messages that come while too much is on its way are lost, as they would be in a full buffer. */
+/** UDP has no back-pressure, so messages that come while too many are not recorded yet are lost, as they would be in a full buffer. */
 async function bindUDP(context: Context): Promise<Bound> {
   const socket = createSocket('udp4');
   const { failed, fail: reject } = untilFailed();
@@ -124,7 +125,7 @@ export function createMessageSplitter(onMessage: (bytes: Buffer) => void): (byte
   };
 }
 
-/** Where the first message is; undefined if that is not known yet. */
+/** Position of the first message; undefined while its end cannot be known. */
 function firstMessageOf(bytes: Buffer): { start: number; end: number; next: number } | undefined {
   if (bytes.length === 0) return undefined;
   const [counted, length] = /^(\d{1,5}) </.exec(bytes.toString('latin1', 0, 8)) ?? [];
@@ -145,7 +146,7 @@ interface Accept {
 function filterFor({ options, config }: Context): Accept {
   const networks = options.allowedSources.split(',').flatMap((part) => readNetwork(part.trim()) ?? []);
   const allowed = networksOf(networks);
-  const least = config.severityFilter === 'all' ? severities.length : severities.indexOf(config.severityFilter);
+  const maxSeverity = config.severityFilter === 'all' ? severities.length : severities.indexOf(config.severityFilter);
   const facilities = new Set(namesIn(config.facilityFilter));
   const hosts = new Set(namesIn(config.hostnameFilter));
 
@@ -153,7 +154,7 @@ function filterFor({ options, config }: Context): Accept {
   function accept(bytes: Buffer, address: string): Arrival | undefined {
     if (!isAllowed(address)) return undefined;
     const message = readSyslog(bytes.toString('utf8').replace(/[\r\n\0]+$/, ''));
-    if (severities.indexOf(message.severity) > least) return undefined;
+    if (severities.indexOf(message.severity) > maxSeverity) return undefined;
     if (facilities.size > 0 && !facilities.has(message.facility)) return undefined;
     if (hosts.size > 0 && !hosts.has(message.hostname ?? address)) return undefined;
     return { body: Buffer.from(JSON.stringify(message)), meta: { sender: address }, contentType: 'application/json' };
