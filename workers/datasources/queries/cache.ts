@@ -16,7 +16,7 @@ export interface QueryCache {
   write(key: string, tenantID: string, result: QueryResult, seconds: number): Promise<void>;
 }
 
-/** Limits of a tenant's results; those that expire last stay. */
+/** Limits of the cached results of one tenant. Beyond them, the results that expire first are deleted. */
 const LIMITS: EvictionLimits = { maxBytes: 256 * 1024 ** 2, maxRows: 50_000 };
 
 interface Options {
@@ -54,7 +54,7 @@ export function cacheKey(parts: { tenantID: string; datasource: Json; question: 
 
 const READ = 'select sealed from query_cache where key = $1 and expires_at > now()';
 
-// Postgres knows the length without reading what is stored.
+// Postgres knows `octet_length` of a value without reading the value.
 export const TRIM = `
 delete from query_cache where ctid = any(array(
   select id from (

@@ -14,7 +14,7 @@ import { type DatasourceRef, definitionOf } from './datasources.ts';
 import type { QueryRequest } from './queries.ts';
 import { queryError } from './query-error.ts';
 
-/** The result of the datasource: its plan, its rows in pages, or its answer as the query's `transform` has changed it. */
+/** Executes a query. The result is its plan, the first of its stored pages, or its answer as changed by the query's `transform`. */
 export async function executeOnDatasource(
   context: QueryContext,
   query: RunnableQuery,
@@ -32,9 +32,9 @@ export async function executeOnDatasource(
     );
   if (request.mode === 'explain') return await withConnection((connection) => explain(connection, bound, execution));
 
-  const execute = (more: Partial<ExecuteOptions> = {}) =>
+  const execute = (overrides: Partial<ExecuteOptions> = {}) =>
     // The query was bound by the schema of its datasource's type, which is the type of the connection.
-    withConnection(async (connection) => connection.execute(bound as never, { ...execution, ...more }));
+    withConnection(async (connection) => connection.execute(bound as never, { ...execution, ...overrides }));
   // Further pages belong to a stored query: one that is not stored has no route for them.
   if (options.rowsPerPage === 0 || !request.isPaged || dataQueryID === null)
     return await applyTransform(context.sandbox, query, { result: await execute(), request });
@@ -49,7 +49,7 @@ function requireReceipts({ datasourceType }: RunnableQuery): void {
 
 interface Paging {
   rowsPerPage: number;
-  execute(more: Partial<ExecuteOptions>): Promise<QueryResult>;
+  execute(overrides: Partial<ExecuteOptions>): Promise<QueryResult>;
 }
 
 /** Stores the rows in pages while they come in; the first page is the result. */
@@ -74,7 +74,7 @@ async function storePages(
 }
 
 function refuseWrite({ datasourceType, bound }: RunnableQuery): void {
-  // Parsed by the schema of this type, as for `execute`.
+  // Safe: the query was parsed by the schema of this type.
   const write = definitionOf(datasourceType).writes(bound.query as never);
   if (write !== null) throw new RefusedWrite(write);
 }

@@ -11,9 +11,9 @@ export interface Reuse {
 
 export interface QueryRequest extends z.output<typeof queryRuns.request> {
   signal: AbortSignal;
-  /** Keeps the result also when the query itself does not say so. */
+  /** Caches the result for this scope, even if the query itself has no `cacheSeconds`. */
   reuse?: Reuse | undefined;
-  /** Whether attempts with the same `idempotencyKey` change something once at most, together. */
+  /** Whether all attempts with the same `idempotencyKey` together may change something only once. */
   isOnce?: boolean;
 }
 

@@ -40,7 +40,7 @@ interface Answered {
   isCached: boolean;
 }
 
-/** The result of an earlier run while it may be used, else of the datasource. */
+/** Returns a cached result that has not expired; otherwise executes the query and caches its result. */
 async function readOrExecute(context: QueryContext, query: RunnableQuery, request: QueryRequest): Promise<Answered> {
   const key = cacheKeyOf(query, request);
   if (key === undefined) return { result: await executeOnDatasource(context, query, request), isCached: false };
@@ -75,6 +75,7 @@ async function withTimeout<T>(
   try {
     return await work(AbortSignal.any([signal, timeout]));
   } catch (error) {
+    // The error of a query that was never sent, such as one that got no connection, says more than the time limit.
     const hasNotBegun = error instanceof AppError && isJsonObject(error.details) && error.details.begun === false;
     if (!timeout.aborted || hasNotBegun) throw error;
     throw new AppError('UPSTREAM_TIMEOUT', `The query took longer than ${seconds} s and was stopped`, {

@@ -20,10 +20,10 @@ type WidgetRequest = z.output<typeof widgetData.request> & { signal: AbortSignal
 
 /** Queries of one widget at once: each occupies a connection to a server of the tenant. */
 const AT_ONCE = 4;
-/** For all queries of a widget together. A query that is slower is stopped, and fails alone. */
+/** Time for all queries of a widget together. Queries that are then still running are stopped and fail; the results of others stay. */
 const MAX_MS = 30_000;
 
-/** Runs the queries of a widget and shapes their results. One that fails leaves the others. */
+/** Runs the queries of a widget and shapes their results. A query that fails does not affect the others. */
 export async function readData(
   context: Context,
   widget: LoadedWidget,
@@ -32,11 +32,11 @@ export async function readData(
   const timeout = AbortSignal.timeout(MAX_MS);
   const signal = AbortSignal.any([request.signal, timeout]);
   const read = new Array<Read>(widget.bindings.length);
-  const left = widget.bindings.entries();
+  const remainingBindings = widget.bindings.entries();
   const work = async () => {
-    // Shared by the workers of this loop: each takes the next binding.
-    for (const [at, binding] of left)
-      read[at] = await readBinding(context, widget, binding, { ...request, signal, timeout });
+    // Several calls of this function share the iterator: each takes the next binding.
+    for (const [index, binding] of remainingBindings)
+      read[index] = await readBinding(context, widget, binding, { ...request, signal, timeout });
   };
   await Promise.all(Array.from({ length: AT_ONCE }, work));
   request.signal.throwIfAborted();

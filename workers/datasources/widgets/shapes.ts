@@ -4,7 +4,7 @@ import { isJsonObject, type Json, type JsonObject } from '#shared/core/json.ts';
 import { quote } from '#shared/core/quote.ts';
 import { invalidField } from '#shared/core/schema/issues.ts';
 
-/** The result of a binding's query, with what the binding says about it. */
+/** The result of a binding's query, with the settings of the binding. */
 export interface BoundResult {
   title: string;
   parameters: JsonObject;
@@ -17,7 +17,7 @@ type Shaper = (columns: readonly string[], bound: BoundResult) => Part;
 /** Part of the data that one binding contributes; it depends on no other binding, so that one whose columns are wrong fails alone. */
 export interface Part {
   dataset: Json;
-  /** Values of `categories`. */
+  /** Sums by label, for the shape `categories`. */
   values?: ReadonlyMap<string, Category>;
 }
 
@@ -34,12 +34,12 @@ const shapers: Readonly<Record<Shape, Shaper>> = {
   raw: (_columns, { result }) => ({ dataset: result }),
 };
 
-/** Throws VALIDATION_ERROR, which names the field, if the result has not what the binding names. */
+/** Shapes one result. Throws VALIDATION_ERROR, which names the field, if the result lacks a column that the binding names. */
 export function partOf(shape: Shape, columns: readonly string[], bound: BoundResult): Part {
   return shapers[shape](columns, bound);
 }
 
-/** `widgetData`, of the parts of all bindings in their order; null stands for a binding that failed. */
+/** Joins the parts of all bindings, in their order, to `widgetData`; null stands for a binding that failed. */
 export function join(shape: Shape, parts: readonly (Part | null)[]): Json {
   if (shape === 'raw') return parts.map((part) => part?.dataset ?? null);
   const good = parts.filter((part) => part !== null);
@@ -67,6 +67,7 @@ function categoriesOf([x = '', y = '']: readonly string[], bound: BoundResult): 
   return { dataset: { ...parameters, label: title }, values };
 }
 
+/** Names of the values of a point, in the order of the columns. */
 const SHORT = ['x', 'y', 'r'] as const;
 
 /** Rows without a number are left out. */
@@ -90,7 +91,7 @@ function shownText({ dataset }: Part): string {
   return isJsonObject(dataset) && typeof dataset.text === 'string' ? dataset.text : '';
 }
 
-/** Shaping is not interrupted, so it must be short. */
+/** Limits that keep the shaping short, since it blocks the event loop. */
 const MAX_ROWS = 50_000;
 const MAX_LABELS = 10_000;
 
@@ -125,7 +126,7 @@ function valueAt(row: JsonObject, binding: BoundColumn | undefined): Json {
   );
 }
 
-/** A number that servers send as a text, such as a `numeric`, is a number here. Nothing counts as 0. */
+/** Reads a number, also from the text that servers send for types such as `numeric`. Null counts as 0. */
 function numberOf(value: Json, { field, column }: BoundColumn, at: number): number {
   if (value === null) return 0;
   const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
@@ -134,7 +135,7 @@ function numberOf(value: Json, { field, column }: BoundColumn, at: number): numb
   throw invalidField(`datasetFields.${field}`, message);
 }
 
-/** An x may be a moment, which a chart reads as a text. */
+/** A value of a point. A date on the x axis stays a text, which charts can read. */
 function pointOf(value: Json, binding: BoundColumn | undefined, at: number): Json {
   const isMoment = binding?.field === 'xAxis' && typeof value === 'string' && /^\d{4}-\d\d/.test(value);
   return isMoment || !binding ? value : numberOf(value, binding, at);

@@ -41,7 +41,9 @@ interface Needs {
 /** Limit for one tenant in one worker process. */
 const MAX_CONNECTIONS = 5;
 const MAX_WAITING_PER_CONNECTION = 20;
+/** Databases that this process creates at once. */
 const MAX_PROVISIONED = 2;
+/** Pause between two reads of the row of a database that is being moved. */
 const MOVING_MS = 200;
 
 interface Row {
@@ -56,13 +58,16 @@ interface Row {
   is_full: boolean | null;
 }
 
+/** A need of permits on a server. */
 interface Demand {
+  /** Whether there are enough permits once connections of these flows are closed. */
   isEnough(closing: readonly FlowKey[]): boolean;
   flow: FlowKey;
+  /** Connections of other creators that may be closed although they are in constant use. */
   maxRecent: number;
 }
 
-/** An idle connection that was used since then is in constant use. */
+/** An idle connection that was used within this time counts as in constant use. */
 const RECENT_MS = 1_000;
 
 interface IdleConnection {
@@ -114,7 +119,7 @@ export function createTenantDatabases({ pool, secrets, outbound, servers }: Need
     return ownSource(tenantID, openRow({ ...row, id: row.id }), row.is_full ?? false);
   }
 
-  /** Waits while the database is moved to another server. */
+  /** Reads the row of the tenant and its database; waits while the database is moved to another server. */
   async function findRow(tenantID: string, signal: AbortSignal): Promise<Row | undefined> {
     for (;;) {
       const { rows } = await ownRead(() => pool.query<Row>(FIND_SOURCE, [tenantID]));
@@ -168,7 +173,7 @@ export function createTenantDatabases({ pool, secrets, outbound, servers }: Need
       await server.ready(signal);
       return await openPostgresConnection(endpointOfOwn(server.url, database), dialOwn, signal);
     };
-    const openAnyway = async (signal: AbortSignal): Promise<PostgresConnection> => {
+    const openRestoringPassword = async (signal: AbortSignal): Promise<PostgresConnection> => {
       try {
         return await open(signal);
       } catch (error) {
@@ -183,7 +188,12 @@ export function createTenantDatabases({ pool, secrets, outbound, servers }: Need
       async open(signal) {
         const release = await acquirePermit(server, flow, signal);
         try {
-          const connection = await openFairly(contention, { server: server.name, flow, signal, open: openAnyway });
+          const connection = await openFairly(contention, {
+            server: server.name,
+            flow,
+            signal,
+            open: openRestoringPassword,
+          });
           servers.connections.track(connection, server, database.roleName);
           connection.driver.once('end', release);
           if (isFull)
@@ -210,33 +220,34 @@ export function createTenantDatabases({ pool, secrets, outbound, servers }: Need
     throw noConnectionFree(signal.reason);
   }
 
-  /** Whether a connection that comes back is to be closed for work that waits; perhaps with idle ones of others. */
+  /** Whether a returned connection is to be closed so that waiting work can begin; perhaps idle ones of others must be closed, too. */
   function mustYield({ name, permits }: TenantServer, flow: FlowKey): boolean {
     const isEnough = (closing: readonly FlowKey[]) => permits.hasWaiterFor([flow, ...closing]);
     return permits.waiting > 0 && closeIdleUntil(name, { isEnough, flow, maxRecent: 0 });
   }
 
   /**
-   * Closes so many idle connections that there are enough permits, those of the flow's creator first; none if all of them would be too
-   * few. Returns whether there are, or will be once they are closed. One may be too few where a creator has used up its share. It closes
-   * at most `maxRecent` connections of other creators that are in constant use: they would be opened again at once.
+   * Closes as many idle connections as are needed to have enough permits, those of the flow's creator first; none if all of them would
+   * not suffice. One may not suffice when a creator has used up its share. Returns whether there are enough permits, or will be once the
+   * connections are closed. Of other creators' connections in constant use at most `maxRecent` are closed, because they would be opened
+   * again at once.
    */
   function closeIdleUntil(server: string, { isEnough, flow, maxRecent }: Demand): boolean {
     if (isEnough([])) return true;
     const idle = idleOn(server);
-    const ofCreator = (one: IdleConnection) => creatorOf(one.flow) === creatorOf(flow);
+    const ofCreator = (idleConnection: IdleConnection) => creatorOf(idleConnection.flow) === creatorOf(flow);
     const usedBefore = performance.now() - RECENT_MS;
     const others = idle
-      .filter((one) => !ofCreator(one))
+      .filter((idleConnection) => !ofCreator(idleConnection))
       .filter(({ since }, at) => at < maxRecent || since < usedBefore);
     const inOrder = [...idle.filter(ofCreator), ...others];
-    const flows = inOrder.map((one) => one.flow);
+    const flows = inOrder.map((idleConnection) => idleConnection.flow);
     const needed = inOrder.findIndex((_, at) => isEnough(flows.slice(0, at + 1))) + 1;
     for (const { connections } of inOrder.slice(0, needed)) connections.closeOldest();
     return needed > 0;
   }
 
-  /** The oldest first. */
+  /** Idle connections to a server, the oldest first. */
   function idleOn(server: string): IdleConnection[] {
     const idle = [...byTenant].flatMap(([tenantID, connections]) => {
       const { name, flow } = serverOf.get(tenantID) ?? {};

@@ -39,7 +39,7 @@ async function versionOf(program: string, folder: string): Promise<number> {
   return Number(/(\d+)(\.\d+|devel|beta\d+|rc\d+)/.exec(stdout)?.[1] ?? 0);
 }
 
-/** The image has the libraries of the programs in a folder of their own. */
+/** Environment of the programs. In the container image their libraries are in a folder of their own. */
 const environment = {
   PATH: '/usr/local/bin:/usr/bin:/bin',
   LC_ALL: 'C',
@@ -55,8 +55,8 @@ interface Copy {
 }
 
 /**
- * Streams a dump of the database into the other one, without a file between. It is read by the deployment's role, because the
- * tenant's may not sign in; and restored by the tenant's, because restoring runs its functions.
+ * Copies the database to the other server by streaming a dump, without a file. The deployment's role reads it, because the tenant's role
+ * may not sign in; the tenant's role restores it, because restoring runs functions of the tenant.
  */
 export async function copyDatabase({ from, to, database, programs, signal }: Copy): Promise<void> {
   const { databaseName, roleName, password } = database;
@@ -68,7 +68,7 @@ export async function copyDatabase({ from, to, database, programs, signal }: Cop
   });
   const args = ['--no-owner', '--no-privileges', '--exit-on-error', '--single-transaction', `--dbname=${databaseName}`];
   const restore = start(join(programs, 'pg_restore'), args, { env: target, signal });
-  // A program that fails closes its end; its own message says more.
+  // If a program fails, the pipeline fails, too. Its error is ignored, because the program's own message says more.
   await Promise.all([
     pipeline(dump.child.stdout, restore.child.stdin).catch(() => undefined),
     dump.ended,
@@ -78,18 +78,18 @@ export async function copyDatabase({ from, to, database, programs, signal }: Cop
 
 function start(path: string, args: string[], { env, signal }: { env: Record<string, string>; signal: AbortSignal }) {
   const child = spawn(path, args, { env, signal, stdio: ['pipe', 'pipe', 'pipe'] });
-  let said = '';
+  let stderrText = '';
   child.stderr.on('data', (text) => {
-    said = `${said}${text}`.slice(-2_000);
+    stderrText = `${stderrText}${text}`.slice(-2_000);
   });
   async function end(): Promise<void> {
     const [code] = await once(child, 'close');
-    if (code !== 0) throw new Error(`${path} failed; nothing was moved. It said:\n${said.trim()}`);
+    if (code !== 0) throw new Error(`${path} failed; nothing was moved. It said:\n${stderrText.trim()}`);
   }
   return { child, ended: end() };
 }
 
-/** In variables, since arguments are visible to other users of the machine. */
+/** Environment variables with address and credentials, since arguments are visible to other users of the machine. */
 function connectionOf(
   url: string,
   {

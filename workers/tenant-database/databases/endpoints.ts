@@ -24,7 +24,7 @@ export function endpointOfOwn(
   serverURL: string,
   { databaseName, roleName, password }: Pick<OwnDatabase, 'databaseName' | 'roleName' | 'password'>,
 ): PostgresEndpoint {
-  // Never connected: it parses the URL as the driver does for the deployment's own connections.
+  // This client never connects: it parses the URL as the driver does for the deployment's own connections.
   const { host, port, ssl } = new pg.Client({ connectionString: serverURL }) as pg.Client & {
     ssl: boolean | PostgresEndpoint['tls'];
   };
