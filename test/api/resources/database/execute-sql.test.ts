@@ -46,8 +46,8 @@ test.each<[string, object]>([
   expect(answer.body.error.message).toContain(`${field}: `);
 });
 
-test('of a million rows, the answer has the requested number, as far as its size allows', async () => {
-  const rows = (width: number) => `select n, repeat('x', ${width}) as pad from generate_series(1, 1000000) n`;
+test('of many rows, the answer has the requested number, as far as its size allows', async () => {
+  const rows = (width: number) => `select n, repeat('x', ${width}) as pad from generate_series(1, 100000) n`;
 
   for (const width of [300, 3_000]) {
     const { status, body } = await run({ sql: rows(width), maxRows: 10_000 });
@@ -185,11 +185,10 @@ describe('the same Idempotency-Key', () => {
 
   test('can be used again when the request only waited for a connection', async () => {
     await run({ sql: 'create table keyed_line (id int)' });
-    const sleeping = Array.from({ length: 5 }, () => run({ sql: 'select pg_sleep(7)' }));
+    const sleeping = Array.from({ length: 5 }, () => run({ sql: 'select pg_sleep(300) /* in line */' }));
+    const ofSleepers = `from pg_stat_activity where state = 'active' and query = 'select pg_sleep(300) /* in line */'`;
     await eventually(async () => {
-      const { rows } = await tenantServer.query(
-        `select from pg_stat_activity where state = 'active' and query = 'select pg_sleep(7)'`,
-      );
+      const { rows } = await tenantServer.query(`select ${ofSleepers}`);
       expect(rows).toHaveLength(5);
     });
     const insert = () =>
@@ -205,6 +204,7 @@ describe('the same Idempotency-Key', () => {
         },
       },
     });
+    await tenantServer.query(`select pg_cancel_backend(pid) ${ofSleepers}`);
     await Promise.all(sleeping);
     expect((await insert()).status).toBe(200);
     expect(await count('keyed_line')).toBe(1);
