@@ -121,7 +121,7 @@ test('the trail of a tenant begins with its creation', async () => {
   const { creator } = tenant;
   const created = await cluster
     .as(creator)
-    .post('/api/v1/tenants', { tenantTitle: 'New', tenantDBURL: 'postgres://u:pw@db.test/x' });
+    .post('/api/v1/tenants', { tenantTitle: 'New', tenantDBURL: 'postgres://u:pw@127.0.0.1:1/x' });
   const { id } = created.body.tenant;
 
   const { auditLogs } = (await cluster.as(creator).get(`/api/v1/tenants/${id}/audit?assetID=${id}`)).body;
