@@ -594,8 +594,8 @@ describe('running a query', () => {
     });
   });
 
-  test('with a million numbers is answered without delaying other callers', async () => {
-    const id = await saved('select n from generate_series(1, 1000000) as n', { maxRows: 1_000_000 });
+  test('with many numbers is answered without delaying other callers', async () => {
+    const id = await saved('select n from generate_series(1, 300000) as n', { maxRows: 300_000 });
     const other = cluster.as(undefined);
     const answer = api.post(`T/queries/${id}/run`);
     let isOver = false;
@@ -607,7 +607,7 @@ describe('running a query', () => {
     isOver = true;
     await watching;
 
-    expect(body).toMatchObject({ rowCount: 1_000_000 });
+    expect(body).toMatchObject({ rowCount: 300_000 });
     expect(answered).toBeGreaterThan(10);
   });
 
