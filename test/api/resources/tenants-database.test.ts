@@ -186,7 +186,7 @@ describe('dbtest', () => {
   });
 
   test('cannot scan ports: each user has a limit of concurrent tests', async () => {
-    await using silent = await startTCP();
+    const silent = await startTCP();
     const scan = Array.from({ length: 8 }, () => tryOut(`postgres://u:p@127.0.0.1:${silent.port}/d`));
 
     await eventually(() => expect(silent.connections()).toBe(4));
@@ -194,6 +194,7 @@ describe('dbtest', () => {
 
     // The others wait for their turn.
     expect(silent.connections()).toBe(4);
+    await silent[Symbol.asyncDispose]();
     await Promise.all(scan);
   });
 
