@@ -38,7 +38,7 @@ const FIXED_PAUSES = 2;
 describe('half a megabyte', () => {
   const withBodies = routes.filter(({ body }) => body).map(nameOf);
 
-  test.each([...sample(withBodies, { name: 'hostile body', oneOf: 12 })])(
+  test.each([...sample(withBodies, { name: 'hostile body', oneOf: 24 })])(
     'in a place of the body of %s',
     async (name) => {
       const { send, locations } = await prepare(name);
@@ -51,16 +51,19 @@ describe('half a megabyte', () => {
 });
 
 describe('five megabytes', () => {
-  test.each([...sample(hostileFields, { name: 'hostile field', oneOf: 5 })])('of %s %s: %s', async (name, at, kind) => {
-    const { send, locations } = await prepare(name);
-    const location = locations.find((candidate) => candidate.name === at);
+  test.each([...sample(hostileFields, { name: 'hostile field', oneOf: 10 })])(
+    'of %s %s: %s',
+    async (name, at, kind) => {
+      const { send, locations } = await prepare(name);
+      const location = locations.find((candidate) => candidate.name === at);
 
-    await send(location?.fill(hostile(kind, LARGE)) ?? '');
+      await send(location?.fill(hostile(kind, LARGE)) ?? '');
 
-    expect(pauses.mock.calls.length).toBeGreaterThan(FIXED_PAUSES);
-  });
+      expect(pauses.mock.calls.length).toBeGreaterThan(FIXED_PAUSES);
+    },
+  );
 
-  test.each([...sample(faultyBodies(), { name: 'faulty body', oneOf: 4 })])(
+  test.each([...sample(faultyBodies(), { name: 'faulty body', oneOf: 8 })])(
     'of %s with %s',
     async (name, _fault, body) => {
       const { send } = await prepare(name);
