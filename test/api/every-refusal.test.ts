@@ -341,10 +341,10 @@ function isForMembers(route: Route): boolean {
   return forMembers.includes(nameOf(route));
 }
 
-/** Each refusal is tried on other routes, so that one run meets nearly all routes, and some runs all refusals of each. */
+/** Each refusal is tried on other routes, so that one run meets most routes, and some runs all refusals of each. */
 function drawn(refusal: string, isWanted: (route: Route) => boolean): (readonly [string, Route])[] {
   const wanted = routes.filter(isWanted).map((route) => [nameOf(route), route] as const);
-  return [...sample(wanted, { name: refusal, oneOf: 12 })];
+  return [...sample(wanted, { name: refusal, oneOf: 20 })];
 }
 
 /** Routes on objects of the tenant. Providers belong to the deployment. */
