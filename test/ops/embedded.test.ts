@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import { promisify } from 'node:util';
 import pg from 'pg';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { openHome } from '#ops/embedded/home.ts';
 import { type EmbeddedPostgres, startPostgres } from '#ops/embedded/postgres.ts';
 import { findRedis, startRedis } from '../servers/redis.ts';
@@ -51,65 +51,91 @@ test('another port is chosen when another process uses the last one', async () =
   await end(thief);
 });
 
-test('commits are flushed to disk, and only loopback is listened on', async () => {
-  await using postgres = await startOnCopy();
-
-  const settings = ['fsync', 'synchronous_commit', 'listen_addresses', 'max_connections'];
-  const rows = await query(postgres, `SELECT name, setting FROM pg_settings WHERE name = ANY('{${settings}}')`);
-
-  expect(Object.fromEntries(rows.map(({ name, setting }) => [name, setting]))).toEqual({
-    fsync: 'on',
-    synchronous_commit: 'on',
-    listen_addresses: '127.0.0.1',
-    max_connections: '300',
+describe('a running server', () => {
+  let folder: string;
+  let postgres: EmbeddedPostgres;
+  beforeAll(async () => {
+    folder = await makeFolder();
+    await copyMade(folder);
+    postgres = await start({}, folder);
   });
-});
+  afterAll(async () => {
+    await postgres[Symbol.asyncDispose]();
+    await rm(folder, { recursive: true, force: true });
+  });
 
-test('network clients need a password and are not superusers', async () => {
-  await using postgres = await startOnCopy();
+  test('commits are flushed to disk, and only loopback is listened on', async () => {
+    const settings = ['fsync', 'synchronous_commit', 'listen_addresses', 'max_connections'];
+    const rows = await query(postgres, `SELECT name, setting FROM pg_settings WHERE name = ANY('{${settings}}')`);
 
-  expect(await query(postgres, 'SELECT rolsuper FROM pg_roles WHERE rolname = current_user')).toEqual([
-    { rolsuper: false },
-  ]);
-  const { password, ...connection } = postgres.connection;
-  await expect(connectTo({ ...connection, password: `${password}x` })).rejects.toThrow(
-    'password authentication failed',
-  );
-  await expect(connectTo({ ...connection, user: 'postgres', password })).rejects.toThrow(
-    'password authentication failed',
-  );
-});
+    expect(Object.fromEntries(rows.map(({ name, setting }) => [name, setting]))).toEqual({
+      fsync: 'on',
+      synchronous_commit: 'on',
+      listen_addresses: '127.0.0.1',
+      max_connections: '300',
+    });
+  });
 
-test('the folder is closed to other users', async () => {
-  await using _ = await startOnCopy();
+  test('network clients need a password and are not superusers', async () => {
+    expect(await query(postgres, 'SELECT rolsuper FROM pg_roles WHERE rolname = current_user')).toEqual([
+      { rolsuper: false },
+    ]);
+    const { password, ...connection } = postgres.connection;
+    await expect(connectTo({ ...connection, password: `${password}x` })).rejects.toThrow(
+      'password authentication failed',
+    );
+    await expect(connectTo({ ...connection, user: 'postgres', password })).rejects.toThrow(
+      'password authentication failed',
+    );
+  });
 
-  expect((await stat(join(dir, 'postgres'))).mode & 0o777).toBe(0o700);
-  expect((await stat(join(dir, 'postgres/password'))).mode & 0o777).toBe(0o600);
-});
+  test('the folder is closed to other users', async () => {
+    expect((await stat(join(folder, 'postgres'))).mode & 0o777).toBe(0o700);
+    expect((await stat(join(folder, 'postgres/password'))).mode & 0o777).toBe(0o600);
+  });
 
-test('a killed server comes back on the same port with every committed row', async () => {
-  await using postgres = await startOnCopy();
-  await query(postgres, 'CREATE TABLE kept AS SELECT 42 AS answer');
-  const before = postgres.pid;
+  test('the log holds nothing that clients sent', async () => {
+    await withClient(postgres.url, async (client) => {
+      await client.query('create table words (word text primary key)');
+      await client.query(`insert into words values ('topsecret')`);
+      await client.query(`do $$ begin raise log 'topsecret'; raise warning 'topsecret'; end $$`);
+      await client.query('set debug_print_parse = on');
+      for (const statement of [`select 'topsecret'::int`, `insert into words values ('topsecret')`, 'select topsecret'])
+        await expect(client.query(statement)).rejects.toThrow();
+      await expect(client.query('select 1 / length($1)', [''])).rejects.toThrow('division by zero');
+      await expect(client.query('select $1::int', ['topsecret'])).rejects.toThrow('topsecret');
+      const ended = once(client, 'error');
+      await query(postgres, `select pg_terminate_backend(pid) from pg_stat_activity where query like '%$1::int'`);
+      await ended;
+    });
 
-  process.kill(before, 'SIGKILL');
+    const log = await readFile(join(folder, 'postgres.log'), 'utf8');
+    expect(log).toContain('terminating connection');
+    expect(log).not.toContain('topsecret');
+  });
 
-  await expect
-    .poll(() => query(postgres, 'SELECT answer FROM kept').catch(() => []), { timeout: 20_000 })
-    .toEqual([{ answer: 42 }]);
-  expect(postgres.pid).not.toBe(before);
-});
+  test('a killed server comes back on the same port with every committed row', async () => {
+    await query(postgres, 'CREATE TABLE kept AS SELECT 42 AS answer');
+    const before = postgres.pid;
 
-test('kill9 keeps it down until restart, and restart alone is a crash too', async () => {
-  await using postgres = await startOnCopy();
-  await query(postgres, 'CREATE TABLE kept AS SELECT 42 AS answer');
+    process.kill(before, 'SIGKILL');
 
-  await postgres.kill9();
-  await expect(query(postgres, 'SELECT 1')).rejects.toThrow('ECONNREFUSED');
-  await postgres.restart();
-  await postgres.restart();
+    await expect
+      .poll(() => query(postgres, 'SELECT answer FROM kept').catch(() => []), { timeout: 20_000 })
+      .toEqual([{ answer: 42 }]);
+    expect(postgres.pid).not.toBe(before);
+  });
 
-  expect(await query(postgres, 'SELECT answer FROM kept')).toEqual([{ answer: 42 }]);
+  test('kill9 keeps it down until restart, and restart alone is a crash too', async () => {
+    await query(postgres, 'CREATE TABLE kept_again AS SELECT 42 AS answer');
+
+    await postgres.kill9();
+    await expect(query(postgres, 'SELECT 1')).rejects.toThrow('ECONNREFUSED');
+    await postgres.restart();
+    await postgres.restart();
+
+    expect(await query(postgres, 'SELECT answer FROM kept_again')).toEqual([{ answer: 42 }]);
+  });
 });
 
 test('a folder opens again after its owner was killed', async () => {
@@ -124,28 +150,6 @@ test('a folder opens again after its owner was killed', async () => {
   await using postgres = await start();
 
   expect(await query(postgres, 'SELECT answer FROM kept')).toEqual([{ answer: 42 }]);
-});
-
-test('the log holds nothing that clients sent', async () => {
-  await using postgres = await startOnCopy();
-
-  await withClient(postgres.url, async (client) => {
-    await client.query('create table kept (word text primary key)');
-    await client.query(`insert into kept values ('topsecret')`);
-    await client.query(`do $$ begin raise log 'topsecret'; raise warning 'topsecret'; end $$`);
-    await client.query('set debug_print_parse = on');
-    for (const statement of [`select 'topsecret'::int`, `insert into kept values ('topsecret')`, 'select topsecret'])
-      await expect(client.query(statement)).rejects.toThrow();
-    await expect(client.query('select 1 / length($1)', [''])).rejects.toThrow('division by zero');
-    await expect(client.query('select $1::int', ['topsecret'])).rejects.toThrow('topsecret');
-    const ended = once(client, 'error');
-    await query(postgres, `select pg_terminate_backend(pid) from pg_stat_activity where query like '%$1::int'`);
-    await ended;
-  });
-
-  const log = await readFile(join(dir, 'postgres.log'), 'utf8');
-  expect(log).toContain('terminating connection');
-  expect(log).not.toContain('topsecret');
 });
 
 test('the log starts anew when it has grown large, while the server runs', async () => {
@@ -279,8 +283,8 @@ async function startOnCopy(settings: Record<string, string> = {}): Promise<Embed
 }
 
 /** Copies with modes and owner, which Node's own `cp` does not keep. */
-async function copyMade(): Promise<void> {
-  await promisify(execFile)('cp', ['-a', join(made, 'postgres'), join(dir, 'postgres')]);
+async function copyMade(home = dir): Promise<void> {
+  await promisify(execFile)('cp', ['-a', join(made, 'postgres'), join(home, 'postgres')]);
 }
 
 function startScript(module: string, home: string): string {
