@@ -7,7 +7,7 @@ import { type OpenedDatasource, openDatasource } from '#test/support/connector.t
 import { testServers } from '#test/support/environment.ts';
 
 const MB = 1_000_000;
-const ANSWERS = 12;
+const ANSWERS = 16;
 const CELL = 20 * MB;
 
 const options = { connectionOption: 'connectionString', connectionString: testServers.datasourceURL };
@@ -53,21 +53,20 @@ test('concurrent answers take no more memory than the budget, and all of them ar
   );
 
   expect(account.used).toBe(0);
-  // The driver's buffer and the text of a cell are in memory together: 150 MB. Without the limit it is 350 MB.
-  expect(growth).toBeLessThan(4 * 50 * MB);
+  // The driver's buffer and the text of a cell are in memory together: 150 to 210 MB. Without the limit it is 450 MB and more.
+  expect(growth).toBeLessThan(300 * MB);
 });
 
 test('an answer larger than one request may reserve is refused before it arrives', async () => {
   const account = createMemoryBudget({ maxBytes: 50 * MB });
+  await using datasource = await openDatasource(postgresql, options);
   const growth = await growthOf(async () => {
-    for (const datasource of datasources.slice(0, 3)) {
-      const flow = { tenantID: newID() };
-      using reserved = account.openReservation(flow);
-      await expect(withReservation(flow, reserved, () => readCell(datasource, 100 * MB))).rejects.toMatchObject({
-        code: 'PAYLOAD_TOO_LARGE',
-        message: expect.stringContaining('HELD_MAX_BYTES'),
-      });
-    }
+    const flow = { tenantID: newID() };
+    using reserved = account.openReservation(flow);
+    await expect(withReservation(flow, reserved, () => readCell(datasource, 100 * MB))).rejects.toMatchObject({
+      code: 'PAYLOAD_TOO_LARGE',
+      message: expect.stringContaining('HELD_MAX_BYTES'),
+    });
   });
 
   expect(growth).toBeLessThan(30 * MB);
