@@ -65,9 +65,9 @@ describe.each(['postgresql', 'tenantdb'] as const)('%s', (type) => {
     expect(taken.length).toBeGreaterThan(2);
   });
 
-  test('a million rows are streamed in constant memory', async () => {
-    const query = `select n, repeat('x', 90) as t from generate_series(1, 1000000) n`;
-    await datasource.execute({ query }, {}, { maxRows: 100_000, onRows: aCounter().onRows });
+  test('many rows are streamed in constant memory', async () => {
+    const query = `select n, repeat('x', 500) as t from generate_series(1, 250000) n`;
+    await datasource.execute({ query }, {}, { maxRows: 50_000, onRows: aCounter().onRows });
     const counter = aCounter();
     const before = heapUsed();
     let most = before;
@@ -85,7 +85,7 @@ describe.each(['postgresql', 'tenantdb'] as const)('%s', (type) => {
       },
     );
 
-    expect([rowCount, counter.rows]).toEqual([1_000_000, 1_000_000]);
+    expect([rowCount, counter.rows]).toEqual([250_000, 250_000]);
     expect(most - before).toBeLessThan(50 * 1024 * 1024);
   });
 
@@ -135,7 +135,7 @@ describe.each(['postgresql', 'tenantdb'] as const)('%s', (type) => {
     let batches = 0;
     const { rowCount } = await datasource.execute(
       {
-        query: `select repeat('x', case when n < 20000 then 10 else 500000 end) as t from generate_series(1, 20300) n`,
+        query: `select repeat('x', case when n < 20000 then 10 else 500000 end) as t from generate_series(1, 20060) n`,
       },
       {},
       {
@@ -152,7 +152,7 @@ describe.each(['postgresql', 'tenantdb'] as const)('%s', (type) => {
     );
 
     // More than the size limit of a single answer.
-    expect({ rowCount, bytes }).toEqual({ rowCount: 20_300, bytes: 19_999 * 10 + 301 * 500_000 });
+    expect({ rowCount, bytes }).toEqual({ rowCount: 20_060, bytes: 19_999 * 10 + 61 * 500_000 });
     expect(largest).toBeLessThan(4 * 1024 * 1024);
     expect(batches).toBeLessThan(150);
   });

@@ -466,8 +466,8 @@ describe.skipIf(found.path === null)('MySQL', () => {
       expect(truncated).toBeUndefined();
     });
 
-    test('a million rows are streamed in constant memory', async () => {
-      const query = "select seq as n, repeat('x', 100) as t from seq_1_to_1000000";
+    test('many rows are streamed in constant memory', async () => {
+      const query = "select seq as n, repeat('x', 1000) as t from seq_1_to_250000";
       const before = process.memoryUsage();
       let most = 0;
       let sum = 0;
@@ -479,9 +479,9 @@ describe.skipIf(found.path === null)('MySQL', () => {
       };
 
       const signal = AbortSignal.timeout(60_000);
-      const { data, rowCount } = await datasource.execute({ query }, {}, { maxRows: 1_000_000, signal, onRows });
+      const { data, rowCount } = await datasource.execute({ query }, {}, { maxRows: 250_000, signal, onRows });
 
-      expect({ data, rowCount, sum }).toEqual({ data: [], rowCount: 1_000_000, sum: 500_000_500_000 });
+      expect({ data, rowCount, sum }).toEqual({ data: [], rowCount: 250_000, sum: 31_250_125_000 });
       expect(most).toBeLessThan(100 * 1024 * 1024);
     });
 
