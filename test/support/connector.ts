@@ -24,7 +24,7 @@ export const openOutbound: Outbound = createOutbound({
 /** A datasource as a worker opens it, from options as a person would write them. */
 export interface OpenedDatasource extends AsyncDisposable {
   readonly connection: Connection<AnyDatasource>;
-  test(): Promise<void>;
+  test(signal?: AbortSignal): Promise<void>;
   /** A query with its templates, and the values for them. */
   execute(query: JsonObject, inputs?: JsonObject, execute?: Partial<ExecuteOptions>): Promise<QueryResult>;
 }
@@ -54,7 +54,7 @@ export async function openDatasource(
   });
   return {
     connection,
-    test: () => connection.test(AbortSignal.timeout(10_000)),
+    test: (signal = AbortSignal.timeout(10_000)) => connection.test(signal),
     execute: (query, inputs = {}, run = {}) =>
       connection.execute(runSync(bindQuery(definition, query, inputs)) as never, {
         signal: AbortSignal.timeout(10_000),

@@ -252,7 +252,8 @@ describe.skipIf(found.path === null)('mqtt', () => {
     ];
     for (const [changes, reason] of wrong) {
       await using datasource = await open(changes);
-      const error = await datasource.test().catch((failure: unknown) => failure);
+      const signal = AbortSignal.timeout(reason === 'timeout' ? 500 : 10_000);
+      const error = await datasource.test(signal).catch((failure: unknown) => failure);
       expect(error, JSON.stringify(changes)).toMatchObject({
         code: reason === 'timeout' ? 'UPSTREAM_TIMEOUT' : 'UPSTREAM_FAILED',
         details: { reason },

@@ -123,7 +123,8 @@ describe.skipIf(found.path === null)('nats', () => {
     await server.kill9();
 
     // The client may notice the end of the connection before or after it sends.
-    const error = await datasource.execute(query).catch((failure: unknown) => failure);
+    const inTime = { signal: AbortSignal.timeout(2_000) };
+    const error = await datasource.execute(query, {}, inTime).catch((failure: unknown) => failure);
     const isTimeout = error instanceof AppError && error.code === 'UPSTREAM_TIMEOUT';
     expect(error).toMatchObject(
       isTimeout ? { code: 'UPSTREAM_TIMEOUT', details: { reason: 'timeout' } } : { code: 'UPSTREAM_FAILED' },
@@ -154,7 +155,8 @@ describe.skipIf(found.path === null)('nats', () => {
     ];
     for (const [changes, reason] of wrong) {
       await using datasource = await open(changes);
-      const error = await datasource.test().catch((failure: unknown) => failure);
+      const signal = AbortSignal.timeout(reason === 'timeout' ? 500 : 10_000);
+      const error = await datasource.test(signal).catch((failure: unknown) => failure);
       expect(error, JSON.stringify(changes)).toMatchObject({
         code: reason === 'timeout' ? 'UPSTREAM_TIMEOUT' : 'UPSTREAM_FAILED',
         details: { reason },

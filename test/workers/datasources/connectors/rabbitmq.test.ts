@@ -305,7 +305,8 @@ describe.skipIf(found.path === null)('rabbitmq', () => {
     await Promise.all(
       wrong.map(async ([options, reason]) => {
         await using refused = await openDatasource(rabbitmq, options);
-        const error = await refused.test().catch((failure: unknown) => failure);
+        const signal = AbortSignal.timeout(reason === 'timeout' ? 500 : 10_000);
+        const error = await refused.test(signal).catch((failure: unknown) => failure);
         expect(error, JSON.stringify(options)).toMatchObject({
           code: reason === 'timeout' ? 'UPSTREAM_TIMEOUT' : 'UPSTREAM_FAILED',
           details: { reason },
