@@ -1,12 +1,12 @@
 import type { Dependency } from '#shared/messaging/queues/workflow-plans.ts';
 
-/** Whether something happens in a run: decided, or by what it is decided. */
+/** Whether something happens in a run: yes, no, or dependent on values that are not known before the run. */
 export type Certainty = { is: true } | { is: false } | { is: 'depends'; on: Dependencies };
 
-/** The texts that were found, as keys. */
+/** Dependencies by their JSON text, so that each is there once. */
 export type Dependencies = ReadonlyMap<string, Dependency>;
 
-/** More say nothing more to a reader, and would make a plan of thousands of nodes grow with their square. */
+/** The most dependencies of one value: more would not help a reader, and the size of a plan would grow with the square of its nodes. */
 const MAX_DEPENDENCIES = 20;
 
 export const yes: Certainty = { is: true };
@@ -29,14 +29,14 @@ export function union(all: readonly Dependencies[]): Dependencies {
   return found;
 }
 
-/** Both happen. */
-export function both(one: Certainty, other: Certainty): Certainty {
-  if (one.is === false || other.is === false) return no;
-  if (one.is === true) return other;
-  return other.is === true ? one : dependsOn(union([one.on, other.on]));
+/** Whether both happen. */
+export function both(first: Certainty, second: Certainty): Certainty {
+  if (first.is === false || second.is === false) return no;
+  if (first.is === true) return second;
+  return second.is === true ? first : dependsOn(union([first.on, second.on]));
 }
 
-/** At least one happens. */
+/** Whether at least one happens. */
 export function any(all: readonly Certainty[]): Certainty {
   if (all.some(({ is }) => is === true)) return yes;
   const open = all.flatMap((each) => (each.is === 'depends' ? [each.on] : []));

@@ -23,17 +23,18 @@ interface OwnSurroundings extends Surroundings {
   failedExit: string | null | undefined;
 }
 
-/** A node that may be reached, as far as a plan knows it. */
+/** The result of a plan for a node that may be reached. */
 export interface Judged {
+  /** Whether the edges of an exit are taken, once the node is reached. */
   leavesBy(exit: string): Certainty;
   shown: Pick<PlannedNode, 'exit' | 'items' | 'error'>;
-  /** Values that an iteration of its body has in its `ctx`. */
+  /** The item and the index that each iteration of the body gets, by their keys of `ctx`: unknown values. */
   given: Map<string, { on: Dependencies }>;
 }
 
 const nothing: Pick<Judged, 'given'> = { given: new Map() };
 
-/** Computes a node that only computes, and writes what it gives into the scope. */
+/** Evaluates a node. If it is pure and its inputs are known, it is computed, and the scope gets its output; else its output is unknown. */
 export async function evaluateNode(
   version: LoadedVersion,
   node: GraphNode,
@@ -43,13 +44,14 @@ export async function evaluateNode(
   const policy = version.policies[node.index];
   const around = { scope, isReached, failedExit: exitAfterFailure(node, policy?.errorHandling) };
   if (node.isDisabled) return leavingBy(node, usualExitOf(definition, node.config));
+  // The dependencies of unknown values that the node reads.
   const found: Dependencies[] = [];
   const note = (on: Dependencies) => void found.push(on);
   const ctx = scope.at(node, note);
   try {
     const resolved = resolveConfig(node, ctx, unreadRoots(note));
     if (definition.body !== undefined) return await evaluateBody(node, around, { resolved, ctx, found });
-    // A result computed with a null in place of a value says nothing.
+    // An unknown value reads as null. A result that was computed with one would be wrong.
     if (found.length === 0 && isPure(definition, resolved)) {
       const result = executorOf(definition)(taskOf(resolved, ctx), noContext);
       if (!(result instanceof Promise) && found.length === 0) {
@@ -61,19 +63,19 @@ export async function evaluateNode(
     return unknown(node, around, { resolved, found });
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
-    // The value that is not known may be a fitting one.
+    // It may have failed by the null in place of an unknown value only.
     if (found.length > 0) return unknown(node, around, { resolved: node.config, found });
     return failing(node, around, error);
   }
 }
 
-/** A node that is left by this exit. */
+/** The result for a node that leaves by this exit. */
 function leavingBy(node: GraphNode, exit: string | null): Judged {
   const isTaken = takenFrom(node, exit);
   return { ...nothing, leavesBy: (name) => (isTaken(name) ? yes : no), shown: { exit } };
 }
 
-/** A node that has an effect, waits, runs code, or computes with what is not known. */
+/** The result for a node whose output is unknown: it has an effect, waits, runs code, or computes with unknown values. */
 function unknown(
   node: GraphNode,
   { scope, isReached, failedExit }: OwnSurroundings,
@@ -86,20 +88,20 @@ function unknown(
   for (const key of keysOf(node, resolved, { computes })) scope.setUnknown(node, key, { on, certainty: isReached });
 
   const exits = exitsOf(definition, node.config).filter((exit) => exit !== 'error');
-  const decided = exits.length === 1 ? (exits[0] ?? null) : undefined;
-  const isTaken = decided === undefined ? undefined : takenFrom(node, decided);
-  const open = dependsOn(computes ? union(found) : onlyOn({ nodeID, on: 'exit' }));
+  const onlyExit = exits.length === 1 ? (exits[0] ?? null) : undefined;
+  const isTaken = onlyExit === undefined ? undefined : takenFrom(node, onlyExit);
+  const undecided = dependsOn(computes ? union(found) : onlyOn({ nodeID, on: 'exit' }));
   return {
     ...nothing,
     leavesBy(exit) {
       if (exit === 'error') return dependsOn(onlyOn({ nodeID, on: 'failure' }));
-      return isTaken ? (isTaken(exit) ? yes : no) : open;
+      return isTaken ? (isTaken(exit) ? yes : no) : undecided;
     },
-    shown: decided === undefined ? {} : { exit: decided },
+    shown: onlyExit === undefined ? {} : { exit: onlyExit },
   };
 }
 
-/** The keys of `ctx` that a node sets; null for any. What it computes with nulls has the keys that it has with values. */
+/** The keys of `ctx` that a node sets; a null stands for unknown keys. A pure node sets the same keys if it is computed with nulls. */
 function keysOf(node: GraphNode, resolved: unknown, { computes }: { computes: boolean }): (string | null)[] {
   const name = isJsonObject(resolved) ? resolved.outputVariable : undefined;
   const named = typeof name === 'string' ? [name] : [];
@@ -114,7 +116,7 @@ function keysOf(node: GraphNode, resolved: unknown, { computes }: { computes: bo
   }
 }
 
-/** A node that repeats its body: it reads nothing but its list, and has no effect of its own. */
+/** The result for a node that repeats its body: it reads nothing but its list, and has no effect of its own. */
 async function evaluateBody(
   node: GraphNode,
   around: OwnSurroundings,
@@ -138,7 +140,7 @@ async function evaluateBody(
   };
 }
 
-/** A node that fails whenever it is reached. */
+/** The result for a node that fails whenever it is reached. */
 function failing(node: GraphNode, { scope, isReached, failedExit }: OwnSurroundings, error: AppError): Judged {
   const shown = { error: shownError(error) };
   if (failedExit === undefined) return { ...nothing, leavesBy: () => no, shown };
@@ -154,5 +156,5 @@ function taskOf(config: unknown, ctx: JsonObject) {
   return { config, run: run as unknown as NodeRun, signal: new AbortController().signal };
 }
 
-/** For executors that do not reach out. */
+/** The context of executors that do no I/O. */
 const noContext = {} as NodeContext;

@@ -14,12 +14,12 @@ export interface Plan {
   edges: PlannedEdge[];
 }
 
-/** Nodes after which other work of the process has its turn. */
+/** After this many nodes the planner lets other work of the process run. */
 const NODES_PER_ROUND = 20;
 
 /**
- * Walks a graph with an input, and tells for each node and edge whether a run would come to it. Nodes that only compute are computed;
- * of the others it is assumed that they succeed, and what they give is not known.
+ * Walks a graph with an input, and finds for each node and edge whether a run would come to it. Pure nodes are computed. Other nodes are not
+ * executed: their outputs are unknown, and depend on the run.
  */
 export async function planRun(version: LoadedVersion, input: JsonObject, signal: AbortSignal): Promise<Plan> {
   const { graph } = version;
@@ -30,7 +30,7 @@ export async function planRun(version: LoadedVersion, input: JsonObject, signal:
   const show = createShow();
   let visited = 0;
 
-  /** The ids of the nodes before it, and of the node around it. */
+  /** Records the nodes that come before a node, the node that repeats its body among them: a bit for the index of each. */
   function noteBefore(node: GraphNode): void {
     const bits = bitsOf(node);
     const container = graph.regions[node.region]?.container ?? null;

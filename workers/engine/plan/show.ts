@@ -6,11 +6,11 @@ import { type Dependencies, union } from './certainty.ts';
 import { unreadRoots } from './unread-roots.ts';
 import type { PlannedScope } from './values.ts';
 
-/** Characters of a value, and of all values of a plan. */
+/** Characters of a value that is shown, and of all values of a plan. */
 const MAX_VALUE = 2_000;
 const MAX_ALL = 500_000;
 
-/** Shows the fields of nodes that have templates, with their values as far as those are known. */
+/** Shows the fields of a node that have templates, each with its value or with what the value depends on. */
 export function createShow(): (node: GraphNode, scope: PlannedScope) => NonNullable<PlannedNode['values']> {
   let left = MAX_ALL;
 

@@ -5,7 +5,7 @@ import type { Roots } from '#shared/workflow/templates/templates.ts';
 import { VARIABLES_ROOT } from '#shared/workflow/variables.ts';
 import { type Dependencies, onlyOn } from './certainty.ts';
 
-/** Values under roots other than `ctx`. They are not read: a plan shows no variables, and there are no links before the run. */
+/** Stand-ins for the values of variables and links. They read as null and note a dependency: a plan shows no variables, and links need a run. */
 export function unreadRoots(note: (on: Dependencies) => void): Roots {
   const unread = (dependency: (key: string) => Dependency) => {
     const read = (key: string | symbol): Json => {

@@ -9,7 +9,7 @@ type Value = { known: Json } | { on: Dependencies };
 
 interface Writer {
   node: GraphNode;
-  /** Whether it writes: undecided writers make the value depend on the same. */
+  /** Whether the node is reached, and so writes. If that depends on something, the value depends on the same. */
   certainty: Certainty;
   value: Value;
 }
@@ -18,8 +18,8 @@ interface Writer {
 export type Before = (node: GraphNode) => Uint32Array;
 
 /**
- * The `ctx` at a node, as far as it follows from the input. Of several nodes that write a key, the last one before the node
- * counts; where branches race, the value depends on all of them.
+ * The `ctx` at a node, as far as it follows from the input. Of several nodes that write a key, the last one before the node gives the
+ * value; if their order is open, because they are on different branches, the value depends on all of them.
  */
 export class PlannedScope {
   readonly #given: Map<string, Value>;
@@ -28,7 +28,7 @@ export class PlannedScope {
   readonly #writers = new Map<string, Writer[]>();
   /** Writers whose keys are not known. */
   readonly #anyKey: Writer[] = [];
-  /** Nodes that may fail and be left all the same. */
+  /** Nodes that may fail without ending the run. */
   readonly #failing: GraphNode[] = [];
 
   constructor(given: Map<string, Value>, before: Before, around: PlannedScope['around'] = null) {
@@ -41,19 +41,19 @@ export class PlannedScope {
     return this.#around;
   }
 
-  /** A node that gives these values. */
+  /** Records that a node sets these values. */
   set(node: GraphNode, patch: JsonObject, certainty: Certainty): void {
     for (const [key, known] of Object.entries(patch)) this.#write(key, { node, certainty, value: { known } });
   }
 
-  /** A node whose value is not known, under a key or, with null, under keys that are not known either. */
+  /** Records that a node sets an unknown value: under this key, or, with null, under unknown keys. */
   setUnknown(node: GraphNode, key: string | null, { on, certainty }: { on: Dependencies; certainty: Certainty }): void {
     const writer = { node, certainty, value: { on } };
     if (key === null) this.#anyKey.push(writer);
     else this.#write(key, writer);
   }
 
-  /** A node that may fail and be left all the same. */
+  /** Records that a node may fail without ending the run. */
   fail(node: GraphNode): void {
     this.#failing.push(node);
   }
@@ -64,7 +64,7 @@ export class PlannedScope {
     else this.#writers.set(key, [writer]);
   }
 
-  /** `ctx` at a node. What depends on something is null there, and is noted when it is read. */
+  /** The `ctx` at a node. An unknown value reads as null, and `note` gets what it depends on. */
   at(node: GraphNode, note: (on: Dependencies) => void): JsonObject {
     const find = (key: string | symbol) =>
       typeof key === 'string' ? (this.#valueOf(key, node) ?? this.#errorOf(key, node)) : undefined;
@@ -91,10 +91,10 @@ export class PlannedScope {
     if (this.#around) for (const key of this.#around.scope.#keys()) if (!own.has(key)) yield key;
   }
 
-  /** The error of a node before it is a value unless a node sets one. */
+  /** The value of `ctx.error` at a node, unless a node sets that key: it depends on the failures of the nodes before it. */
   #errorOf(key: string, node: GraphNode): Value | undefined {
     if (key !== ERROR_KEY) return undefined;
-    const before = this.#failing.filter((one) => has(this.#before(node), one));
+    const before = this.#failing.filter((failing) => has(this.#before(node), failing));
     if (before.length > 0) return { on: failuresOf(before) };
     if (!this.#around) return undefined;
     const { scope, container } = this.#around;
@@ -103,14 +103,16 @@ export class PlannedScope {
 
   #valueOf(key: string, node: GraphNode): Value | undefined {
     const anyKey = isReservedKey(key) ? [] : this.#anyKey;
-    const own = [...(this.#writers.get(key) ?? []), ...anyKey].filter((writer) => writer.node !== node);
-    if (own.length > 0) {
-      const last = own.at(-1);
-      const rest = own.slice(0, -1);
+    const writers = [...(this.#writers.get(key) ?? []), ...anyKey].filter((writer) => writer.node !== node);
+    if (writers.length > 0) {
+      const last = writers.at(-1);
+      const earlier = writers.slice(0, -1);
       const isLast =
-        last && has(this.#before(node), last.node) && rest.every((one) => has(this.#before(last.node), one.node));
+        last &&
+        has(this.#before(node), last.node) &&
+        earlier.every((writer) => has(this.#before(last.node), writer.node));
       if (isLast && last.certainty.is === true && !this.#anyKey.includes(last)) return last.value;
-      return { on: union(own.map(originOf)) };
+      return { on: union(writers.map(dependenciesOf)) };
     }
     const given = this.#given.get(key);
     if (given || !this.#around) return given;
@@ -123,9 +125,9 @@ function failuresOf(nodes: readonly GraphNode[]): Dependencies {
   return union(nodes.map(({ id: nodeID }) => onlyOn({ nodeID, on: 'failure' })));
 }
 
-function originOf({ node, value, certainty }: Writer): Dependencies {
-  const own = 'on' in value ? value.on : onlyOn({ nodeID: node.id, on: 'output' });
-  return certainty.is === 'depends' ? union([certainty.on, own]) : own;
+function dependenciesOf({ node, value, certainty }: Writer): Dependencies {
+  const ofValue = 'on' in value ? value.on : onlyOn({ nodeID: node.id, on: 'output' });
+  return certainty.is === 'depends' ? union([certainty.on, ofValue]) : ofValue;
 }
 
 export function has(bits: Uint32Array, { index }: GraphNode): boolean {
