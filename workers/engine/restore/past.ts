@@ -4,9 +4,9 @@ import type { RunEventPayload, Started } from '#shared/messaging/realtime/run-ev
 import type { IterationPath } from '#shared/workflow/progress/activation.ts';
 import { type Checkpoint, READ_VERSIONS } from '../state/checkpoint.ts';
 
-/** The past of a run as a restore reads it, without its waits. */
+/** The history of a run that a restore reads: its last checkpoint and its events. Its waits are read elsewhere. */
 export interface Past {
-  /** Null if there is none, or only one of a version that this engine does not know. */
+  /** Null if the run has no checkpoint, or one of a version that this engine does not know. */
   checkpoint: Checkpoint | null;
   /** The number of the checkpoint; 0 without one. */
   seq: number;
@@ -27,10 +27,10 @@ export interface EventRow {
 
 type ReadPast = (run: { id: string; seq: number }) => Promise<Past>;
 
-/** Runs with more numbers are read alone, and so are those with a larger payload: others would wait for them, and hold them in memory. */
+/** Runs with more events, or a payload of more bytes, are read by a statement of their own: the other runs of a batch would wait for them. */
 const BATCHED = { seq: 50, bytes: 4000 };
 
-/** Reads the past of runs; short ones of a turn share a statement, as when thousands of delays end at once. */
+/** Reads the history of runs. Short ones that are asked for at once share a statement, as when thousands of delays end in the same moment. */
 export function createReadPast(pool: Pool): ReadPast {
   const readBatched = createBatcher((ids: string[]) => read(pool, ids, BATCHED.bytes), isRefusedStatement);
 
@@ -42,9 +42,10 @@ export function createReadPast(pool: Pool): ReadPast {
   return async ({ id, seq }) => (seq <= BATCHED.seq ? await readBatched(id) : null) ?? readSingle(id);
 }
 
+/** No limit of the size of payloads. */
 const MAX_BYTES = 2 ** 31 - 1;
 
-/** Null for a run with a payload above the limit. */
+/** Reads the history of several runs; null for a run that has a payload above the limit. */
 async function read(pool: Pool, ids: readonly string[], maxBytes: number): Promise<(Past | null)[]> {
   const values = [ids, READ_VERSIONS.map(String), maxBytes];
   const { rows } = await pool.query<Row>({ name: 'read_events', text: PAST, values });
@@ -52,6 +53,7 @@ async function read(pool: Pool, ids: readonly string[], maxBytes: number): Promi
   return ids.map((id) => toPast(byRun.get(id) ?? []));
 }
 
+/** Splits the rows of one run into its checkpoint and its events. Null if the statement left out a payload above the limit. */
 function toPast(rows: readonly Row[]): Past | null {
   const past: Past = { checkpoint: null, seq: 0, events: [] };
   for (const row of rows) {
@@ -69,7 +71,8 @@ type Row = { instance_id: string; is_large: boolean } & (
   | { node_id: null; seq: number; payload: Checkpoint }
 );
 
-// The row without a node is the checkpoint. Large outputs are left out. The select around the ids hides their number, so that the planner keeps one plan.
+// The row without a node is the checkpoint. Events with a large output have its description (`brief`) instead.
+// The select around the ids hides their number, so that the planner keeps one plan.
 const PAST = `
 with past as (
   select r.id, coalesce(c.seq, 0) as seq, c.state

@@ -35,8 +35,8 @@ export function createRestore(pool: Pool, readWaits: ReadWaits): Restore {
 }
 
 /**
- * Whether the last event says that the run waits. The event of a run that began to wait after all of its nodes' has no node, and is not
- * among those that were read.
+ * Whether the last event says that the run waits. Events without a node are not read. If the run has events after the last one that was read,
+ * the last has no node: it is the event of a run that begins to wait.
  */
 function isPaused({ seq }: Run, { checkpoint, seq: checkpointSeq, events }: Past): boolean {
   const last = events.at(-1);
@@ -45,7 +45,7 @@ function isPaused({ seq }: Run, { checkpoint, seq: checkpointSeq, events }: Past
   return last.seq < seq || stillWaits || (waits !== undefined && !reusedFrom);
 }
 
-/** Returns the activations that are ready or wait, and those whose last attempt failed. */
+/** Restores the state of a run from its history. Returns the activations that are ready or wait, and those whose last attempt failed. */
 export function replayAll(
   run: Run,
   { checkpoint, seq, events }: Past,
@@ -69,12 +69,12 @@ export function replayAll(
   return { open, retrying };
 }
 
-/** A result that was taken over has its log with the run that computed it. */
+/** Counts the stored log lines of an event. Those of a result that was taken over from another run are stored with that run. */
 function countLog({ state }: Run, { node_id: nodeID, payload }: EventRow): void {
   if (payload?.log && !payload.reusedFrom) state.logs.count(nodeID, payload.log);
 }
 
-/** The first event of an iteration that began after a pause says that it has begun. */
+/** Begins the iteration of an event if it has not begun: after a pause between two iterations, no other event says that the next began. */
 function beginAgain(run: Run, path: IterationPath, open: Set<Activation>): void {
   const container = run.state.containerOf(path);
   if (!container) return;
@@ -82,7 +82,7 @@ function beginAgain(run: Run, path: IterationPath, open: Set<Activation>): void 
   open.delete(container);
 }
 
-/** Reads an output that the checkpoint refers to. */
+/** Restores the output of an event that the checkpoint names. */
 function restoreOutput(
   run: Run,
   path: IterationPath,
@@ -110,8 +110,9 @@ function replay(run: Run, activation: Activation, { row, open }: { row: EventRow
   }
 }
 
+/** Whether an event lists the start of an activation. */
 function isNamed({ node, path }: Activation, started: readonly Started[]): boolean {
-  return started.some((one) =>
-    typeof one === 'string' ? one === node.id : one.nodeID === node.id && pathKey(one.frame) === pathKey(path),
+  return started.some((start) =>
+    typeof start === 'string' ? start === node.id : start.nodeID === node.id && pathKey(start.frame) === pathKey(path),
   );
 }
