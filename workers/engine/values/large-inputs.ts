@@ -4,12 +4,12 @@ import type { Pool } from '#shared/db/pool.ts';
 import type { ClaimedRow, ClaimRow } from '../state/claimed-row.ts';
 import { MEMORY_TIMEOUT_MS } from './resident-values.ts';
 
-/** Runs that have a large input in memory and have not begun yet; the others wait without theirs. */
+/** How many runs may have a large input in memory before they begin. Others wait, and their input is not read yet. */
 const MAX_CONCURRENT = 2;
 
 /**
- * Calls `load` with the row and its input. A claim leaves large inputs out: those of all runs in one statement would be parsed in one
- * turn of the event loop, for which the runs of others wait. Undefined: none was free in time.
+ * Calls `load` with the row and its input. A claim leaves large inputs out: those of all claimed runs would be parsed in one round of the
+ * event loop, and runs of other tenants would wait for that. Undefined: no permit for a large input became free in time.
  */
 export type WithInput = <T>(
   row: ClaimRow,

@@ -7,7 +7,7 @@ import type { Keys } from '../state/scopes.ts';
 
 const known = new WeakMap<GraphNode, Keys>();
 
-/** The keys of `ctx` that the config of a node names. Code in it may name others: see `namedKeys`. */
+/** The keys of `ctx` that the templates and fields of a node name. Its code may name more: see `namedKeys`. */
 export function keysInConfig(node: GraphNode): Keys {
   let keys = known.get(node);
   if (keys === undefined) {
@@ -36,7 +36,7 @@ export async function namedKeys(node: GraphNode): Promise<Keys> {
   const named = keysInConfig(node);
   if (named === 'all' || !definition.snippets || isPure(definition, config)) return named;
   const snippets = definition.snippets(data);
-  // Code that a template makes is known only when the node runs.
+  // The code comes from a template, so it is known only when the node runs.
   if (snippets.length === 0) return 'all';
   const { keysOf } = await import('../../nodes/context-keys.ts');
   const inCode = snippets.map(({ form, text }: Snippet) => (form === 'body' ? keysOf(text) : null));
@@ -55,11 +55,12 @@ export async function keysInBody(graph: Graph, body: number): Promise<Keys> {
   return all;
 }
 
+/** Whether a node lies in a body, or in a body inside of it. */
 function isInRegion({ nodes, regions }: Graph, { region }: GraphNode, body: number): boolean {
-  let at: number | undefined = region;
-  while (at !== undefined && at !== body) {
-    const container: number | null = regions[at]?.container ?? null;
-    at = container === null ? undefined : nodes[container]?.region;
+  let ancestor: number | undefined = region;
+  while (ancestor !== undefined && ancestor !== body) {
+    const container: number | null = regions[ancestor]?.container ?? null;
+    ancestor = container === null ? undefined : nodes[container]?.region;
   }
-  return at === body;
+  return ancestor === body;
 }

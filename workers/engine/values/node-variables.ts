@@ -17,7 +17,7 @@ import type { Run } from '../state/run.ts';
 
 export const noVariables: NodeVariables = { values: {}, links: {}, secrets: [], inCode: false };
 
-/** The variables of a node: those that are no secrets, and the secrets that its templates name where its kind allows them. */
+/** The variables of a node: all that are no secrets, and the secrets that its templates name, if its kind allows them in that field. */
 export function variablesOf({ definition, variables }: GraphNode, all: VariablesByName): NodeVariables {
   const plain = [...all].flatMap(([name, variable]) => (variable.isSecret ? [] : [[name, variable.value] as const]));
   const allowed: readonly string[] = definition.secrets ?? [];
@@ -40,7 +40,7 @@ export function variablesOf({ definition, variables }: GraphNode, all: Variables
   };
 }
 
-/** With the links that a node sends; their tokens are masked like secrets. */
+/** Adds the links that a node sends. Their tokens are masked like secrets. */
 export function withLinks(
   variables: NodeVariables,
   { node, path }: Activation,

@@ -24,5 +24,5 @@ export function outputText(output: JsonObject, maxBytes: number): string {
   return text;
 }
 
-/** After an even number of backslashes, which are escapes of their own. */
+/** The escape of NUL or of half a surrogate pair. An even number of backslashes before it are escapes of their own. */
 const UNSTORABLE = /(?<=[^\\])(?:\\\\)*\\u(0000|d[89a-f][0-9a-f]{2})/;

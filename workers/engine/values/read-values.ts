@@ -33,14 +33,14 @@ export async function readScope(reading: Reading, run: Run, { activation, waitin
   return readKeys(reading, run, { activation, waiting, keys: await namedKeys(activation.node) });
 }
 
-/** The `ctx` around the body of an activation, for runs that work off its items: without large values that the body does not name. */
+/** The `ctx` around the body of a map, for the runs of its chunks: without offloaded values that the body does not name. */
 export async function readScopeOfBody(reading: Reading, run: Run, { activation, waiting }: Asked): Promise<JsonObject> {
   const { graph } = run.version;
   const keys = await keysInBody(graph, activation.node.body ?? -1);
   const error = run.state.errorBefore(activation);
   const scope = withoutOffloaded(await readKeys(reading, run, { activation, waiting, keys }));
   if (error === undefined) return scope;
-  // Not a value of its own: a failure in the body takes its place there.
+  // The error is passed under a key of its own: in the body it is not a value that a node has set, and a failure there replaces it.
   const { [ERROR_KEY]: _, ...values } = scope;
   return { ...values, [ERROR_AROUND_KEY]: error };
 }
@@ -52,11 +52,11 @@ interface Asked {
 
 /** The `ctx` for an activation with these keys of it. */
 export async function readKeys(reading: Reading, run: Run, { activation, waiting, keys }: Asked & { keys: Keys }) {
-  // Both as they are now: other branches go on meanwhile.
+  // Both are taken before the first await, because other branches go on during it.
   const scope = run.state.scopeOf(activation);
   const missing = run.state.missing(activation, keys);
   const values = new Map<Source, Json>();
-  for (const source of new Set(missing.map(([, one]) => one)))
+  for (const source of new Set(missing.map(([, missingSource]) => missingSource)))
     values.set(source, await valueFor(reading, run, { source, waiting }));
   return fill(scope, missing, values);
 }
@@ -76,7 +76,7 @@ async function valueFor(
   return value ?? null;
 }
 
-/** One value at a time: Postgres and this process make a text of each. */
+/** Reads a single value, because Postgres and this process have the text of each value in memory. */
 async function read(pool: Pool, instanceID: string, { seq, large }: Source): Promise<Json> {
   const { rows } = await pool.query<{ value: Json }>({
     name: 'read_value',
@@ -95,7 +95,7 @@ function fill(scope: JsonObject, missing: readonly Missing[], values: ReadonlyMa
   return filled;
 }
 
-/** A kind may also set the keys of its value. */
+/** The value of a key: the whole value of the output or, if its kind also sets the keys of the value, the part of this key. */
 function partOf(value: Json, key: string, { large }: Source): Json {
   if (key === large?.name || typeof value !== 'object' || value === null || Array.isArray(value)) return value;
   return value[key] ?? null;

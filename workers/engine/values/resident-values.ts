@@ -9,28 +9,28 @@ import type { Source } from '../state/source.ts';
 /** The values that runs of a process have in memory, in characters of JSON text. */
 export interface ResidentValues {
   /**
-   * Waits until there is memory for a run with what it takes as far as that is known, and with one more output. False: there is
-   * none by the end of the timeout, or the run was released. A run alone has memory.
+   * Waits until there is memory for a run: for its known length, and for one more output. False: none became free within the timeout, or the
+   * run was released. A run that is the only one of the process always gets memory.
    */
   acquire(run: Run, length: number): Promise<boolean>;
-  /** Takes note of the length of a run's values by now, and of large outputs that a commit has written. */
+  /** Updates the length of a run's values, and offloads the large outputs that a commit has written. */
   count(run: Run, committed?: readonly Pick<PendingEvent, 'source'>[]): void;
   /** Keeps the value of a large output that was read, for the next node that names it. */
   retain(run: Run, source: Source): void;
   /** Forgets a run that was released. */
   drop(run: Run): void;
-  /** Whether a run has to be released for others: the memory is over its limit, and this run takes its share of it or more. */
+  /** Whether a run has to be released for others: the memory is over its limit, and this run takes as much as the average run or more. */
   mustRelease(run: Run): boolean;
   /** Whether there is no memory for another run. */
   readonly isFull: boolean;
-  /** Whether the creator of a tenant has its share of the memory, so that the tenant's next run would get none. */
+  /** Whether the creator of a tenant has reached its share of the memory, so that the tenant's next run would get none. */
   isOverShare(tenantID: string): boolean;
   readonly length: number;
 }
 
 /**
- * Memory that a creator may have for what is still free, as with slots: four fifths if it is alone. So another creator's run gets some at
- * once, also while large runs of the first wait for silent servers.
+ * How many times the free memory a creator may have, as with slots: a single creator gets four fifths of all. So a run of the next creator gets
+ * memory at once, even while large runs of the first wait for silent servers.
  */
 const SHARE = 4;
 
@@ -44,23 +44,23 @@ interface WaitingRun {
 }
 
 /**
- * Bounds what owned runs have in memory. Values of large outputs stay while there is memory, those that were used last the longest; without
- * them a node reads the value from its row. Other values of runs cannot be dropped: a process over its limit claims no further run
- * and hands back its largest ones between two of their nodes, but for the last.
+ * Limits the memory that values of owned runs take. Values of large outputs are a cache: the one whose last use is longest ago is dropped
+ * first, and a node reads it from its row. Other values cannot be dropped: over the limit, a process claims no further runs, and hands back
+ * its largest ones between two of their nodes, except the last one.
  */
 export function createResidentValues(maxLength: number): ResidentValues {
   const resident = new Map<Run, number>();
-  /** The length of each run when it was accepted, with one more output. */
+  /** The length with which each run was accepted: that known before, and one more output. */
   const atEntry = new Map<Run, number>();
   const waiting: WaitingRun[] = [];
   let residentLength = 0;
-  /** The scopes around maps, with the number of their chunks that this process owns: they share it. */
-  const around = new Map<JsonObject, number>();
-  let aroundLength = 0;
+  /** The scopes around maps, each with the number of chunks that this process owns: the chunks of a map share its scope. */
+  const mapScopes = new Map<JsonObject, number>();
+  let mapScopesLength = 0;
   const byCreator = createDynamicLimit(SHARE);
-  /** The run of each tenant that last got no memory because its creator had its share. */
+  /** For each tenant, the last run that got no memory because its creator had reached its share. */
   const refused = new Map<string, { flow: FlowKey; length: number; at: number }>();
-  /** The one that was used last comes last. */
+  /** The values of large outputs in memory, each with its run, in the order of their last use. */
   const values = new Map<Source, Run>();
   let valuesLength = 0;
 
@@ -71,19 +71,19 @@ export function createResidentValues(maxLength: number): ResidentValues {
   }
 
   function total(): number {
-    return residentLength + aroundLength;
+    return residentLength + mapScopesLength;
   }
 
-  /** Takes note that this process owns one chunk more, or less, of a map. */
+  /** Counts that this process owns one chunk of a map more, or less. */
   function share({ chunk, flow }: Run, change: 1 | -1): void {
     if (!chunk) return;
     const { scope, scopeLength } = chunk;
-    const before = around.get(scope) ?? 0;
+    const before = mapScopes.get(scope) ?? 0;
     const now = before + change;
-    if (now === 0) around.delete(scope);
-    else around.set(scope, now);
+    if (now === 0) mapScopes.delete(scope);
+    else mapScopes.set(scope, now);
     if (before > 0 && now > 0) return;
-    aroundLength += change * scopeLength;
+    mapScopesLength += change * scopeLength;
     byCreator.count(flow, change * scopeLength);
   }
 
@@ -122,25 +122,25 @@ export function createResidentValues(maxLength: number): ResidentValues {
     setLength(run, length);
   }
 
-  /** Whether a creator has its share already, beside others or, if there is no memory for the run beside them, alone. */
+  /** Whether a creator has reached its share. If the run would not fit beside all others, as if only runs of this creator were in memory. */
   function isAtLimit(flow: FlowKey, length: number): boolean {
-    const beside = maxLength - total() - length;
-    return byCreator.isReached(flow, beside < 0 ? maxLength - byCreator.usedBy(flow) - length : beside);
+    const free = maxLength - total() - length;
+    return byCreator.isReached(flow, free < 0 ? maxLength - byCreator.usedBy(flow) - length : free);
   }
 
-  /** The length of a run with the scope around it, if that is not in memory already. */
+  /** The length of a run and, if it is a chunk, of the scope around its map, unless that is in memory already. */
   function lengthWithScope({ run: { chunk }, length }: WaitingRun): number {
-    return length + (chunk && !around.has(chunk.scope) ? chunk.scopeLength : 0);
+    return length + (chunk && !mapScopes.has(chunk.scope) ? chunk.scopeLength : 0);
   }
 
-  /** In order, so that a large run is not passed by small ones, but for those of other creators if its own has its share. */
+  /** The next run to accept, in the order of arrival: small runs do not overtake a large one, unless its creator has reached its share. */
   function nextWaiting(): WaitingRun | undefined {
-    const passed = new Set<string>();
+    const skippedCreators = new Set<string>();
     for (const entrant of waiting) {
       const { flow } = entrant.run;
-      if (passed.has(creatorOf(flow))) continue;
+      if (skippedCreators.has(creatorOf(flow))) continue;
       if (!isAtLimit(flow, lengthWithScope(entrant))) return entrant;
-      passed.add(creatorOf(flow));
+      skippedCreators.add(creatorOf(flow));
     }
     return undefined;
   }
@@ -163,16 +163,16 @@ export function createResidentValues(maxLength: number): ResidentValues {
 
   return {
     retain,
-    async acquire(run, known) {
-      const length = known + LARGE_LENGTH;
+    async acquire(run, knownLength) {
+      const length = knownLength + LARGE_LENGTH;
       const { promise, resolve } = Promise.withResolvers<boolean>();
       const entrant = { run, length, resolve };
       waiting.push(entrant);
       acceptWaiting();
       const { flow } = run;
-      const asked = lengthWithScope(entrant);
-      if (waiting.includes(entrant) && isAtLimit(flow, asked))
-        refused.set(flow.tenantID, { flow, length: asked, at: performance.now() });
+      const fullLength = lengthWithScope(entrant);
+      if (waiting.includes(entrant) && isAtLimit(flow, fullLength))
+        refused.set(flow.tenantID, { flow, length: fullLength, at: performance.now() });
       const timer = setTimeout(() => refuse(run), MEMORY_TIMEOUT_MS);
       const isAccepted = await promise;
       clearTimeout(timer);
@@ -205,7 +205,7 @@ export function createResidentValues(maxLength: number): ResidentValues {
     },
     isOverShare(tenantID) {
       const last = refused.get(tenantID);
-      // Another run, which may be smaller, is tried after the time for which that one has waited.
+      // After the time that the refused run waited, another run of the tenant is tried, which may be smaller.
       return last !== undefined && performance.now() < last.at + MEMORY_TIMEOUT_MS && isAtLimit(last.flow, last.length);
     },
     get length() {
