@@ -9,11 +9,11 @@ import type { Parked } from '../waits/park.ts';
 
 interface MapToBegin extends MapPlan {
   items: Json[];
-  /** The values that its body may read. */
+  /** The values that the body of the map may read. */
   scope: JsonObject;
 }
 
-/** Parks an activation that works off its items in chunks. Throws if the items are too large. */
+/** Parks a map node, whose items are processed in chunks. Throws if the items are too large. */
 export function parkMap(
   { nodeOutputMaxBytes }: { nodeOutputMaxBytes: number },
   run: Run,

@@ -8,7 +8,7 @@ import { causedBy } from '#shared/workflow/run-error.ts';
 import type { MapOutcome, WaitResult } from '../../nodes/executor.ts';
 import { Results, readOutcomes } from '../state/iterations.ts';
 
-/** Chunks that are read at once. */
+/** Chunks that one statement reads. */
 const PAGE = 20;
 
 /** Reads the results of a map's items, in their order, from the rows of its chunks. Throws if the map has failed. */
@@ -35,7 +35,7 @@ export async function readMapResults(
   return { kind: 'iterations', results, total: map.items, failed: map.failed_items };
 }
 
-/** A chunk that has failed as a whole has failed with those of its items that had not ended. */
+/** The results of the items of a chunk. If the chunk has failed as a whole, its items that had not ended count as failed. */
 async function resultsOf(pool: Pool, row: ChunkRow, { graph, node }: MapNode): Promise<Json[]> {
   if (row.status === 'COMPLETED') return row.results ?? [];
   const { id: instanceID, first, size, ended, error } = row;
@@ -61,20 +61,25 @@ async function whyFailed(
       final,
     );
   const first = await readFailure(pool, mapID, map.plan);
-  // The engine writes only codes of its own.
+  // The cast is safe: the engine stores no codes but its own.
   const code = (first?.error?.code ?? 'NODE_FAILED') as ErrorCode;
-  const what = first?.error?.message ?? 'its chunk has failed';
-  const where = first?.item === null || first === undefined ? '' : `Item ${first.item}: `;
-  // The error of the item: the chunk itself fails with it, or because of it.
-  const { cause, ...own } = first?.error ?? {};
-  const ofItem = first && { code, message: what, ...(map.plan.failsFast && cause ? cause : own), instanceID: first.id };
+  const itemMessage = first?.error?.message ?? 'its chunk has failed';
+  const prefix = first?.item === null || first === undefined ? '' : `Item ${first.item}: `;
+  // The error of the item. With `failsFast` the chunk fails because of it, so it is the cause of the chunk's error.
+  const { cause, ...failure } = first?.error ?? {};
+  const ofItem = first && {
+    code,
+    message: itemMessage,
+    ...(map.plan.failsFast && cause ? cause : failure),
+    instanceID: first.id,
+  };
   const why = { ...final, ...(ofItem && { details: causedBy(ofItem) }) };
-  if (map.plan.failsFast) return new AppError(code, `${where}${what}`, why);
+  if (map.plan.failsFast) return new AppError(code, `${prefix}${itemMessage}`, why);
   const many = `${map.failed_items} items have failed, more than toleratedFailures (${map.tolerated})`;
-  return new AppError('NODE_FAILED', first ? `${many}. The first is item ${first.item}: ${what}` : many, why);
+  return new AppError('NODE_FAILED', first ? `${many}. The first is item ${first.item}: ${itemMessage}` : many, why);
 }
 
-/** The failure that is told of a map. Chunks that may have failed items do not fail with the first of them. */
+/** Reads the failure that the error of a map names: with `failsFast` that of the first failed chunk, otherwise that of the first failed item. */
 async function readFailure(pool: Pool, mapID: string, { failsFast }: MapPlan): Promise<FailureRow | undefined> {
   const statement = failsFast
     ? { name: 'read_map_failure', text: FAILURE }
@@ -83,7 +88,7 @@ async function readFailure(pool: Pool, mapID: string, { failsFast }: MapPlan): P
   return rows[0];
 }
 
-/** The node that is the map, in the graph of its run. */
+/** The map node, and the graph of its run. */
 interface MapNode {
   graph: Graph;
   node: GraphNode;
@@ -123,7 +128,7 @@ select c.n, c.first, c.size, c.status, i.id, i.output -> 'results' as results, i
 from map_chunk c join workflow_instance i on i.id = c.instance_id
 where c.map_id = $1 and c.n > $2 order by c.n limit $3`;
 
-// The first in the order of the items, of the chunks that have failed by now.
+// The first, in the order of the items, of the chunks that have failed by now.
 const FAILURE = `
 select i.id, i.error, (
     select (e.frame #>> '{0,iteration}')::int from run_event e
@@ -132,8 +137,8 @@ select i.id, i.error, (
 from map_chunk c join workflow_instance i on i.id = c.instance_id
 where c.map_id = $1 and c.status = 'FAILED' order by c.n limit 1`;
 
-// The first failed item of those chunks, in the order of the items. A chunk that has failed as a whole, with no item of its own, has failed
-// with the first that had not ended.
+// The first failed item, in the order of the items, of chunks that have failed or have failed items. If a chunk has failed as a whole, with no
+// failed item, its first item that had not ended counts as the failed one.
 const FIRST_FAILURE = `
 select i.id, coalesce(item.n, c.first + least(ended_items(i.id, c.first, c.size), c.size - 1)) as item,
   case when item.n is null then i.error else item.error || jsonb_build_object('nodeID', item.node_id, 'attempt', item.attempt, 'frame', item.frame) end as error

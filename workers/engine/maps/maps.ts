@@ -8,12 +8,12 @@ import type { MapOutcome } from '../../nodes/executor.ts';
 export interface Maps {
   /**
    * Counts the chunks of a map that have ended, starts as many others as its concurrency allows, and wakes the run when the last has ended
-   * or too much has failed. Never throws: the sweep does it again.
+   * or too many items have failed. Never throws: if it fails, the sweep does the same later.
    */
   advance(mapID: string): Promise<void>;
   /** Stops the chunks of a map that have not ended. */
   stop(mapID: string): Promise<void>;
-  /** Advances the maps of chunks and runs whose process has died, or lost the database, before it did so. Returns their number. */
+  /** Advances the maps that no process has advanced, because it died or lost the database before. Returns how many. */
   advanceForgotten(): Promise<number>;
 }
 
@@ -26,7 +26,7 @@ interface Dependencies {
 const FORGOTTEN_LIMIT = 100;
 
 export function createMaps({ pool, runs, logger }: Dependencies): Maps {
-  // Ends of one round of the event loop, and those during the transaction before, are counted by one statement.
+  // Chunks that end in one round of the event loop, or during the transaction before, are counted by one statement.
   const advances = createBatcher(async (ids: string[]) => {
     for (const id of new Set(ids)) await advanceOne(id);
     return ids;
@@ -40,7 +40,7 @@ export function createMaps({ pool, runs, logger }: Dependencies): Maps {
   }
 
   async function count(client: PoolClient, mapID: string): Promise<Advanced> {
-    // The statements that follow see all that others have committed before they released the lock.
+    // Once the lock is acquired, the statements that follow see the changes of all transactions that had it before.
     const locked = await client.query<LockedRow>({ name: 'lock_map', text: LOCK, values: [mapID] });
     const [run] = locked.rows;
     if (!run) return { started: [], wakes: null, stops: false };
@@ -97,6 +97,7 @@ interface Advanced {
   started: string[];
   /** The run to wake. */
   wakes: string | null;
+  /** Whether the chunks that have not ended are to be stopped. */
   stops: boolean;
 }
 
@@ -120,7 +121,7 @@ const LOCK = `
 select i.id, i.completed_at is null as is_live from run_map m join workflow_instance i on i.id = m.instance_id
 where m.id = $1 for no key update of i`;
 
-// A chunk is counted by the update that takes its `due`, hence once.
+// The update that clears `due` of a chunk counts it, so each chunk is counted once.
 const COUNT = `
 with ended as (
   update map_chunk set due = null where due = $1 returning status, size, failed, result_size
@@ -145,10 +146,11 @@ from sum, earlier where m.id = $1
 returning m.outcome, m.outcome is not null and earlier.outcome is null as is_over_now, m.concurrency, m.chunks, m.started, m.ended,
   sum.chunks > 0 and m.reported_at = now()::timestamptz(3) as reports`;
 
-// Deleted by the wake. If this process dies before that, the sweep wakes the run.
+// The wake deletes the row. If this process dies before the wake, the sweep finds the row and wakes the run.
 const ADD_OUTBOX_ENTRY = `insert into run_notice (instance_id, kind) values ($1, 'wake')`;
 
-// A part of the run: it has no limits and no key of its own, but those that the run holds already, and the same caller and deadline.
+// A chunk is a part of its parent run: it has no limits and no concurrency key of its own, only keys that the parent has already, and the caller
+// and the deadline of the parent.
 const START = `
 with named as (
   update map_chunk c set instance_id = s.id from unnest($3::uuid[]) with ordinality as s(id, k)
@@ -164,7 +166,7 @@ select named.instance_id, p.tenant_id, p.creator_id, p.workflow_id, p.version_id
 from named join run_map m on m.id = $1 join workflow_instance p on p.id = $2
 order by named.n`;
 
-// Only while no worker holds the run, whose numbers of events would differ from those that the worker knows.
+// Only while no worker owns the run: an owner numbers the events itself, and would not know of this one.
 const REPORT = `
 with told as (
   update workflow_instance set seq = seq + 1, updated_at = now() where id = $2 and case when held_by is null and completed_at is null then true else false end
@@ -177,7 +179,7 @@ select told.id, told.seq, m.node_id, coalesce((m.frame #>> '{-1,iteration}')::in
     || case when told.status = 'WAITING' then '{"stillWaits": true}'::jsonb else '{}' end
 from told join run_map m on m.id = $1`;
 
-// As `case`, conditions fit no partial index, which the planner would read as a whole.
+// Conditions in a `case` match no partial index. The planner would read such an index as a whole.
 const OPEN = `
 select i.id from map_chunk c join workflow_instance i on i.id = c.instance_id
 where c.map_id = $1 and case when c.ended_at is null and i.completed_at is null then true else false end`;

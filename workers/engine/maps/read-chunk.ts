@@ -14,10 +14,10 @@ type Surroundings = Pick<Chunk, 'nodeID' | 'scope' | 'scopeLength' | 'plan'>;
 /** Length of the cached scopes, as JSON texts. */
 const MAX_LENGTH = 32_000_000;
 
-/** The scope around a map is read once in a process and not for each of its chunks: it often has the whole list. */
+/** Reads chunks. The scope around a map is read once in a process and not for each of its chunks, because it often contains the whole list. */
 export function createReadChunk(pool: Pool): ReadChunk {
   const cached = new LRUCache<string, Surroundings>({ max: 1_000, maxSize: MAX_LENGTH });
-  /** The first chunks of a map begin at once: 50 readings of 100,000 items made a run of another tenant wait 1.4 s, one makes it 0.4. */
+  /** Reads under way, which the first chunks of a map share. With 50 reads of 100,000 items a run of another tenant waited 1.4 s, with one 0.4 s. */
   const reading = new Map<string, Promise<Surroundings>>();
 
   function surroundingsOf(mapID: string): Promise<Surroundings> | Surroundings {
@@ -56,7 +56,7 @@ export function createReadChunk(pool: Pool): ReadChunk {
   };
 }
 
-/** The version as a chunk executes it. The map itself neither fails nor goes on in there. */
+/** The version that a chunk executes: only the body of the map. Retries and error handling of the map node are left to the parent run. */
 export function versionOfChunk(version: LoadedVersion, { nodeID }: Pick<Chunk, 'nodeID'>): LoadedVersion {
   const node = version.graph.nodes[version.graph.indexOf.get(nodeID) ?? -1];
   if (!node) throw new AppError('NOT_FOUND', `The version has no node "${nodeID}"`);
