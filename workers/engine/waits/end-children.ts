@@ -2,7 +2,7 @@ import type { Logger } from '#shared/core/logger.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import type { Runs } from '#shared/runs/runs.ts';
 
-/** Cancels the children of a run that has ended. Never rejects: those that are left are found by the sweep. */
+/** Cancels the children of a run that has ended. Never rejects: if it fails, the sweep finds the children. */
 export async function endChildren(
   { pool, runs, logger }: { pool: Pool; runs: Runs; logger: Logger },
   parentID: string,

@@ -7,7 +7,7 @@ import { accessTo } from '#shared/runs/send-event.ts';
 import { EXPIRE_WAITS, FIND_REMEMBERED, READ_EVENT_WAITS, TAKE_EVENT } from '#shared/runs/workflow-event-rows.ts';
 import type { TakenEvent } from '../../nodes/executor.ts';
 
-/** Reads the events that waits have got, by the ids of the waits; absent while one still waits. Null: no event came in time. */
+/** Reads the events that were delivered to waits, by the ids of the waits. Absent: the wait is open. Null: it has expired without an event. */
 export type ReadEventWaits = (ids: readonly string[]) => Promise<ReadonlyMap<string, TakenEvent | null>>;
 
 interface Row {
@@ -23,14 +23,15 @@ interface Row {
 }
 
 /**
- * Looks for remembered events for waits that have none yet, which then are theirs, and ends those whose time is over. An event that
- * came in time wins. A sender stores its event before it looks for waits, so of the two commits the later one sees the other.
+ * Delivers stored events to open waits, and closes waits that have expired. An event that was stored in time wins over the expiry. A sender
+ * stores its event before it looks for waits, and a wait is stored before this read: of the two commits, the later one sees the other.
  */
 export function createReadEventWaits({ pool, rights }: { pool: Pool; rights: Rights }): ReadEventWaits {
   async function read(ids: readonly string[]): Promise<Row[]> {
     return (await pool.query<Row>(READ_EVENT_WAITS, [ids])).rows;
   }
 
+  /** Finds the oldest stored event for a wait whose sender may send events to its workflow. */
   async function findRemembered({ id, tenantID, workflowID }: Row): Promise<string | null> {
     const permitted = new Map<string, boolean>();
     let after = BEFORE_ALL;
@@ -43,10 +44,10 @@ export function createReadEventWaits({ pool, rights }: { pool: Pool; rights: Rig
       ]);
       for (const event of rows) {
         const sender = JSON.stringify([event.caller.type, event.caller.id]);
-        const may =
+        const isPermitted =
           permitted.get(sender) ?? (await rights.may({ tenantID, caller: event.caller }, accessTo(workflowID)));
-        permitted.set(sender, may);
-        if (may) return event.id;
+        permitted.set(sender, isPermitted);
+        if (isPermitted) return event.id;
       }
       const last = rows.at(-1);
       if (!last || rows.length < AT_ONCE) return null;
@@ -54,7 +55,7 @@ export function createReadEventWaits({ pool, rights }: { pool: Pool; rights: Rig
     }
   }
 
-  /** Answers whether the wait is over now, by this process or another. */
+  /** Delivers a stored event to a wait. Returns whether the wait is over now: if there was an event, this process or another delivered one. */
   async function take(wait: Row): Promise<boolean> {
     const eventID = await findRemembered(wait);
     if (eventID === null) return false;
@@ -77,6 +78,7 @@ export function createReadEventWaits({ pool, rights }: { pool: Pool; rights: Rig
 }
 
 const BEFORE_ALL = { at: '-infinity', id: FIRST_ID };
+/** Stored events that one statement reads. */
 const AT_ONCE = 100;
 
 function eventOf({ eventID, data, sentAt }: Row): TakenEvent | null {

@@ -27,6 +27,7 @@ export interface Parked {
   wait: Wait;
 }
 
+/** Prepares the park of a node. Throws if its sub-workflow cannot be started. */
 export async function parkNode(
   { pool, config }: Parking,
   run: Run,
@@ -73,7 +74,7 @@ function untilOf(ms: number | null): { dueAt?: string } {
   return ms === null ? {} : { dueAt: new Date(Date.now() + ms).toISOString() };
 }
 
-/** As the commit stores it. */
+/** The type of a question, as the commit stores it. */
 function typeOf({ collectionType }: JsonObject): string {
   return typeof collectionType === 'string' ? collectionType : 'form';
 }
@@ -118,7 +119,7 @@ async function prepareChild(
   };
 }
 
-/** A cycle would only end at the limit of levels, after work that each level repeats. */
+/** Refuses a sub-workflow that is already running around this run. Otherwise a cycle would repeat its work at each level, up to the limit. */
 async function refuseCycle(pool: Pool, { id, parentID }: Run, workflowID: string): Promise<void> {
   if (parentID === null) return;
   const { rows } = await pool.query<{ id: string; title: string | null }>(CALLING, [id]);

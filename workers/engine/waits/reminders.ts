@@ -6,19 +6,19 @@ import type { Run } from '../state/run.ts';
 
 /** A question that waits for its answer. */
 export interface OpenQuestion {
-  /** As the request has it. */
+  /** The config that the request stores. */
   config: JsonObject;
-  /** Time since it was asked. */
+  /** Milliseconds since the question was asked. */
   askedMs: number;
-  /** Null without an end. */
+  /** Milliseconds until the question expires; null if it does not. */
   expiresInMs: number | null;
-  /** How many reminders the timeline has. */
+  /** How many reminders have been recorded. */
   reminded: number;
 }
 
 const MINUTE_MS = 60_000;
 
-/** When the wait for an answer is looked at next: at a reminder, or when the time is over; and how many reminders are due by now. */
+/** When a question needs attention next (the next reminder, or its expiry), and how many of its reminders are due by now. */
 export function nextMoment({ config, askedMs, expiresInMs }: Omit<OpenQuestion, 'reminded'>): {
   inMs: number | null;
   due: number;
@@ -31,14 +31,14 @@ export function nextMoment({ config, askedMs, expiresInMs }: Omit<OpenQuestion, 
 }
 
 /**
- * Records the reminders of a question that are due. They stand in the commit that sets the time of the next, which is fenced: each is
- * in the timeline once, whichever worker holds the run.
+ * Records the reminders of a question that are due. The same fenced commit sets the time of the next reminder, so each is in the timeline
+ * once, whichever worker owns the run.
  */
 export function remind(run: Run, activation: Activation, question: OpenQuestion, onDue: () => void): void {
   const wait = run.waitOf(activation);
   if (!wait || wait.ref === undefined) return;
   const { inMs, due } = nextMoment(question);
-  // Another read of the waits may have found them before.
+  // An earlier read of the waits may have recorded some that the commit has not written yet.
   const reminded = Math.max(question.reminded, wait.reminded);
   if (due <= reminded) return;
   const reminders = Array.from({ length: due - reminded }, (_, at) =>

@@ -10,12 +10,12 @@ export interface WaitRow {
   /** The key of its path: see `pathKey`. */
   path: string;
   kind: 'time' | 'child' | 'input' | 'event' | 'chunks';
-  /** The child, the question, the wait for an event or the map. */
+  /** The id of the child run, the question, the wait for an event, or the map. */
   ref: string | null;
   dueInMs: number | null;
-  /** From its beginning to its end. */
+  /** Milliseconds from the beginning of the wait to its end. */
   spanMs: number | null;
-  /** The reminders of an open question, by the clock of the database. */
+  /** Set for a question with reminders. Its times are by the clock of the database. */
   question?: OpenQuestion;
   /** Null: the wait is not over. */
   waitResult: WaitResult | null;
@@ -46,12 +46,12 @@ interface Row {
 /** Reads waits of a run, each with its result, if it has one. */
 export type ReadWaits = (instanceID: string) => Promise<WaitRow[]>;
 
-/** Which waits are read: all, or those that may be over or have reminders. Of thousands in a run one may be over. */
+/** The waits that are read: all, or those that may be over or have reminders. Of thousands of waits of a run, often only one is over. */
 export type WaitsToRead = keyof typeof statements;
 
 /**
- * Reads of one turn share a statement: when thousands of delays end at once, each of their runs reads its waits. Requests whose time
- * is over are expired first; then the waits are read again, because a person may have answered in the meantime.
+ * Reads of one round of the event loop share a statement: when thousands of delays end at once, each of their runs reads its waits. If the time
+ * of requests is over, they are expired and the waits are read again, because a person may have answered in the meantime.
  */
 export function createReadWaits(pool: Pool, readEventWaits: ReadEventWaits, which: WaitsToRead): ReadWaits {
   async function read(ids: readonly string[]): Promise<Row[]> {
@@ -141,7 +141,7 @@ left join workflow_instance child on w.kind = 'child' and child.id = w.ref
 left join collection_request request on w.kind = 'input' and request.id = w.ref
 left join run_map map on w.kind = 'chunks' and map.id = w.ref`;
 
-// The event of a wait is read by another statement.
+// All waits for events are included: whether their event has come is read by another statement.
 const MAY_BE_OVER = `
 where w.kind = 'event' or w.due_at <= clock_timestamp() or child.completed_at is not null or map.outcome is not null
    or request.status <> 'PENDING' or request.expires_at <= now() or jsonb_exists(request.collection_config, 'reminders')`;

@@ -5,9 +5,9 @@ import type { Run } from '../state/run.ts';
 import type { ReadWaits, WaitRow } from './wait-results.ts';
 
 export interface WaitsAgain {
-  /** After a wake. If it fails, the next renewal of the lease tries again. */
+  /** Reads the waits after a wake. If that fails, the next renewal of the lease tries again. */
   reread(run: Run): void;
-  /** For a wait whose result may be older than the wait, so that no wake would tell of it: the run does not go on without the answer. */
+  /** Reads the waits after a new one whose event may be older, so that no wake announces it. It is repeated until it succeeds or is given up. */
   readFirst(run: Run): void;
 }
 
@@ -17,25 +17,25 @@ interface Dependencies {
   readWaits: ReadWaits;
   logger: Logger;
   apply(run: Run, waits: WaitRow[]): void;
-  /** The waits that come first could not be read. */
+  /** A read by `readFirst` is given up: the run cannot go on in this process. */
   onGivenUp(run: Run): void;
 }
 
-/** Calls that the next read of a run answers. */
+/** Calls for one run, which its next read answers. */
 interface Asked {
   calls: number;
-  /** Whether the run does not go on without the answer. */
+  /** Whether `readFirst` is one of the calls, so that the read must succeed. */
   isFirst: boolean;
 }
 
-/** Reads the waits of runs that this process holds: one read of a run at a time, since thousands of children may end in a second. */
+/** Reads the waits of runs that this process owns: one read of a run at a time, since thousands of children may end in a second. */
 export function createWaitsAgain({ pool, readWaits, logger, apply, onGivenUp }: Dependencies): WaitsAgain {
   /** Calls for runs whose waits are being read. */
   const asked = new Map<Run, Asked>();
 
-  /** Reads `wake_seq` before the waits: a wake between the two is noticed by the next commit. Only the row has the number. */
+  /** Reads the waits, and `wake_seq` before them: a wake between the two reads then has a higher number, which the next commit notices. */
   async function read(run: Run): Promise<WaitRow[]> {
-    // A wake may come while the run is still restored. What it tells of is applied to the restored waits.
+    // A wake may come while the run is still being restored. Its results are applied after that, to the restored waits.
     await run.begun;
     const { rows } = await pool.query<{ wake_seq: number }>('select wake_seq from workflow_instance where id = $1', [
       run.id,
@@ -45,7 +45,8 @@ export function createWaitsAgain({ pool, readWaits, logger, apply, onGivenUp }: 
     return waits;
   }
 
-  async function readLater(run: Run): Promise<WaitRow[]> {
+  /** Reads the waits once. Without an answer it returns none: the next renewal of the lease has them read again. */
+  async function readOrSkip(run: Run): Promise<WaitRow[]> {
     try {
       return await read(run);
     } catch (error) {
@@ -54,14 +55,14 @@ export function createWaitsAgain({ pool, readWaits, logger, apply, onGivenUp }: 
     }
   }
 
-  /** Reads until no call came during the last read. */
+  /** Reads the waits of a run and applies them, again and again until no further call has come during a read. */
   async function answerAll(run: Run): Promise<void> {
-    for (let now = asked.get(run); now && now.calls > 0; now = asked.get(run)) {
+    for (let current = asked.get(run); current && current.calls > 0; current = asked.get(run)) {
       asked.set(run, { calls: 0, isFirst: false });
-      const waits = now.isFirst
+      const waits = current.isFirst
         ? await retryUntilAvailable(() => read(run), { logger, signal: run.signal })
-        : await readLater(run);
-      for (let call = 0; call < now.calls; call += 1) run.endReading();
+        : await readOrSkip(run);
+      for (let call = 0; call < current.calls; call += 1) run.endReading();
       tryToApply(run, waits);
     }
     asked.delete(run);
