@@ -30,7 +30,7 @@ export async function failStaleRuns(pool: Pool, runs: Runs, staleAfterMs: number
 }
 
 // The last sign of life: a commit, the end of the lease that owned the run, or the moment it became ready again. A queued run was
-// not interrupted while some worker lived: it had only not had its turn.
+// not interrupted while any worker lived: it only waited, so the end of the last worker counts for it.
 const FIND_STALE = `
 select i.id, i.parent_id from workflow_instance i
 left join worker_session s on s.id = i.held_by

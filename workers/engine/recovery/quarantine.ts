@@ -22,14 +22,14 @@ export interface QuarantineReport {
 
 export interface Quarantine extends AsyncDisposable {
   start(): void;
-  /** The last that the child has reported; empty while there is no child. */
+  /** The metrics that the child has reported last; empty while there is no child. */
   readonly metrics: MetricsReport;
 }
 
 /**
  * Executes crash-suspected runs, whose worker was lost and which have not committed since, in a child process of this worker: one at a time,
- * under a lease of the child's own. A child that dies owned nothing else, so its death counts against that run; and no other run
- * waits for a crash-suspected one, because those take no place in the queue. The child exists only while there are some.
+ * under a lease of the child's own. If the child dies, it owned nothing else, so its crash counts against that run. No other run waits for a
+ * crash-suspected one, because these are not in the queue. The child exists only while there are crash-suspected runs.
  */
 export function createQuarantine({ pool, config, logger }: Dependencies): Quarantine {
   let child: QuarantineProcess | undefined;
@@ -59,7 +59,7 @@ export function createQuarantine({ pool, config, logger }: Dependencies): Quaran
       if (child === launched) child = undefined;
       if (how === 'exit code 0' || isStopping) return;
       logger.warn({ pid: launched.pid, how }, 'the process for suspects ended');
-      // It is gone for certain, so its run need not wait until the lease expires.
+      // The process has certainly ended, so its run need not wait until the lease expires.
       await endLease(pool, launched.leaseID).catch((error) =>
         logger.debug({ err: error }, 'the lease of a process for suspects is left to expire'),
       );
@@ -96,7 +96,7 @@ export class QuarantineProcess {
   #missedReports = 0;
 
   constructor(config: Config) {
-    // Its log lines go where the worker's go. When the worker is gone, the channel closes and the child stops.
+    // The log lines of the child go where the worker's go. When the worker dies, the channel closes and the child stops.
     this.#child = fork(entry, [], {
       execArgv: [],
       serialization: 'advanced',
@@ -116,7 +116,7 @@ export class QuarantineProcess {
     return this.#child.pid;
   }
 
-  /** Called once a second: kills a child that has not reported for the length of a lease. The time this process sleeps does not count. */
+  /** Called once a second: kills a child that has not reported for the length of a lease. It counts calls, so the sleep of a machine is ignored. */
   checkAlive(leaseMs: number): void {
     this.#missedReports += 1;
     const maxSilenceMs = this.leaseID ? Math.max(leaseMs, 10_000) : MAX_START_MS;
@@ -129,7 +129,7 @@ export class QuarantineProcess {
   }
 }
 
-/** A process that starts on a busy machine, or while Postgres is away, reports late. */
+/** Time for the first report of a child: on a busy machine, or while Postgres is away, it starts slowly. */
 const MAX_START_MS = 60_000;
 
 const entry = fileURLToPath(new URL('../../process/quarantine-main.ts', import.meta.url));

@@ -6,9 +6,9 @@ interface Dependencies {
   /** Whether a commit of the run is under way. */
   isBusy(run: Run): boolean;
   reread(run: Run): void;
-  /** The database has the run no more for this lease. */
+  /** The database no longer names this lease as the owner of the run. */
   onLost(run: Run): void;
-  /** Gives back runs that the database has for this lease, and this process does not own. */
+  /** Gives back runs that the database has for this lease but that this process does not own. */
   release(rows: readonly OwnedRow[]): Promise<void>;
 }
 
@@ -28,7 +28,7 @@ export function createReconcile({ owned, isBusy, reread, onLost, release }: Depe
     const mine = new Map(rows.map((row) => [row.id, row]));
     for (const run of owned.values()) compare(run, mine.get(run.id), asOf);
     const unknown = rows.filter(({ id, epoch }) => owned.get(id)?.epoch !== epoch);
-    // Only if found twice in a row: at the first time a claim or a release may have been under way.
+    // Only runs that were found twice in a row: at the first time a claim or a release may have been under way.
     const lost = unknown.filter(({ id, epoch }) => unknownBefore.get(id) === epoch);
     unknownBefore.clear();
     for (const { id, epoch } of unknown) unknownBefore.set(id, epoch);

@@ -16,10 +16,11 @@ import { mayExpire } from '../lease/leader.ts';
 import { createMaps } from '../maps/maps.ts';
 
 const BATCH = 500;
-/** Runs searched for forgotten ones in each round: 1.5 ms, so that a round costs about the same beside any number of runs. */
+/** Runs that `searchForgotten` looks at in each round. That takes 1.5 ms, however many runs there are. */
 const SLICE = 500;
-/** Looks for each job, so it may take longer than adding new ones. */
+/** Time limit for adding jobs again, which looks for each existing job and so takes longer than adding new ones. */
 const REPAIR_TIMEOUT_MS = 2_000;
+
 interface Options {
   pool: Pool;
   runs: Runs;
@@ -29,7 +30,7 @@ interface Options {
   leaseMs: number;
 }
 
-/** Tasks of the sweep that find runs which a crash, a lost message or a passed time has left behind. */
+/** Tasks of the sweep that find runs which a crash, a lost message or a passed deadline has left behind. */
 export interface Repairs {
   endLeases(): Promise<void>;
   releaseLost(): Promise<void>;
@@ -59,6 +60,7 @@ export function createRepairs({ pool, runs, producer, backplane, logger, leaseMs
   const stats = { forgotten: 0, repairs: new Counter<'kind'>() };
   const maps = createMaps({ pool, runs, logger });
   const endIsolated = createEndIsolated(runs, logger);
+  /** The last run that `searchForgotten` has looked at, and the forgotten runs found since it began at the first. */
   let lookedUpTo = FIRST_ID;
   let found = 0;
 
@@ -119,7 +121,7 @@ export function createRepairs({ pool, runs, producer, backplane, logger, leaseMs
     if (parents.length > 0) await runs.wake(parents);
   }
 
-  /** Processes outbox entries whose process has died, or lost the database, before it told the runs that they concern. */
+  /** Wakes or cancels the runs named in outbox entries that their own process has not processed, because it died or lost the database. */
   async function processOutbox(): Promise<void> {
     const { rows } = await pool.query<{ id: number; instance_id: string; kind: 'wake' | 'cancel' }>({
       name: 'sweep_find_notices',
@@ -135,7 +137,7 @@ export function createRepairs({ pool, runs, producer, backplane, logger, leaseMs
     await pool.query('delete from run_notice where id = any($1::bigint[])', [done.map(({ id }) => id)]);
   }
 
-  /** Counts chunks, and starts others, that a process has forgotten because it died. */
+  /** Counts ended chunks of maps, and starts the next ones, where the process that should have done it has died or lost the database. */
   async function advanceMaps(): Promise<void> {
     repaired('chunks', await maps.advanceForgotten());
   }
@@ -144,7 +146,7 @@ export function createRepairs({ pool, runs, producer, backplane, logger, leaseMs
    * Adds jobs again that were dispatched ten, twenty … seconds ago and not claimed. The same id has no effect while the job waits or
    * is active; one that has ended and is retained for the board is removed.
    * A job that exists and never comes to a worker must not block the run, so after three leases, six, twelve … the job gets a new id:
-   * few of them, however long a run waits for a busy fleet. The claim of the first makes the others old.
+   * so they stay few, however long a run waits for a busy fleet. The first claim raises the epoch, and jobs with an earlier epoch claim nothing.
    */
   async function dispatchAgain(): Promise<void> {
     const { rows } = await pool.query<{ id: string; tenant_id: string; epoch: number; waited_ms: number }>({
@@ -165,7 +167,7 @@ export function createRepairs({ pool, runs, producer, backplane, logger, leaseMs
     repaired('handed over again', rows.length);
   }
 
-  /** Repairs what only a crash or a lost queue leaves behind; every ten seconds. */
+  /** Finds out, by a random value stored both in Postgres and in the queues, whether the queues have lost their data. Every ten seconds. */
   async function restoreQueues(): Promise<void> {
     const known = await pool.query<{ value: string }>(
       `select value #>> '{}' as value from service_state where key = 'sentinel'`,
@@ -177,12 +179,12 @@ export function createRepairs({ pool, runs, producer, backplane, logger, leaseMs
       `insert into service_state (key, value) values ('sentinel', to_jsonb($1::text)) on conflict (key) do update set value = excluded.value, updated_at = now()`,
       [sentinel],
     );
-    // In a new installation the queues have lost nothing: the runs that are dispatched by now count in the window.
+    // In a new installation nothing was lost, and the runs that were dispatched by now are in the queues.
     if (written !== null) await forgetHandOvers();
     await backplane.markAlive(sentinel);
   }
 
-  /** The queues have lost their jobs: no READY run is in them, even if its row says so. */
+  /** Marks all READY runs as not dispatched, so that they are dispatched again: the queues have lost their jobs. */
   async function forgetHandOvers(): Promise<void> {
     const { rowCount } = await pool.query(
       'update workflow_instance set dispatched_at = null where dispatched_at is not null and ready_at is not null and held_by is null',
@@ -191,7 +193,7 @@ export function createRepairs({ pool, runs, producer, backplane, logger, leaseMs
     logger.warn({ runs: rowCount }, 'the queues had lost their data; filling them from Postgres');
   }
 
-  /** Goes through all of them, a slice at a time. There should be none: every commit that releases a run says what continues it. */
+  /** Searches all runs, a slice in each round, for those that nothing will continue. There should be none: a released run is READY or waits. */
   async function searchForgotten(): Promise<void> {
     const { rows } = await pool.query<{
       last: string | null;
@@ -265,13 +267,13 @@ const FIND_OVERDUE = `
 select id, parent_id, run_limit is not null and started_at is null as is_queued
 from workflow_instance where completed_at is null and deadline_at <= now() and id <> all($2::uuid[]) order by deadline_at limit $1`;
 
-// Bounded by the window. Two rounds in ten see a run, in case one comes late.
+// The dispatch window limits the number of rows. Two of ten rounds find a run, in case one of them is late.
 const HANDED_OVER_LONG_AGO = `
 select id, tenant_id, epoch, extract(epoch from now() - dispatched_at)::float8 * 1000 as waited_ms from workflow_instance
 where dispatched_at < now() - interval '10 seconds' and ready_at is not null and held_by is null
   and extract(epoch from now() - dispatched_at)::int8 % 10 < 2`;
 
-// The process that wrote the outbox entry acts on it at once, unless it has died.
+// The process that wrote an entry processes it at once, unless it has died: entries of the last two seconds are left to it.
 const FIND_OUTBOX_ENTRIES = `
 select id, instance_id, kind from run_notice
 where created_at < now() - interval '2 seconds' and not (kind = 'cancel' and instance_id = any($2::uuid[]))

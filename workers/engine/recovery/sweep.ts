@@ -11,7 +11,7 @@ import { createRepairs } from './repairs.ts';
 import { createWakeTimer } from './wake-timer.ts';
 import { createWithheldRuns } from './withheld-runs.ts';
 
-/** Runs that end within this time are replaced by one statement; the window exceeds the slots by a quarter to cover it. */
+/** Runs that end within this time are replaced by one statement. Meanwhile workers have runs: the dispatch window exceeds the slots by a quarter. */
 const DISPATCH_MS = 4;
 
 export interface SweepOptions {
@@ -23,9 +23,9 @@ export interface SweepOptions {
   backplane: Backplane;
   logger: Logger;
   leaseMs: number;
-  /** Tells of events whose process has died before it did. */
+  /** Delivers workflow events whose process died before it had delivered them. */
   events: Pick<Events, 'tellForgotten'>;
-  /** Called once a second with whether runs wait for a worker. */
+  /** Called once a second with whether READY runs wait for a worker. */
   onPressure(waiting: boolean): void;
 }
 
@@ -33,7 +33,7 @@ export interface Sweep extends AsyncDisposable {
   start(): void;
   /** Runs one round, if this process leads. */
   once(): Promise<void>;
-  /** Fills the window again after a slot has become free; many calls are combined. */
+  /** Dispatches further runs after one has ended or was released. Calls within a few milliseconds are combined. */
   dispatchSoon(): void;
   /** Totals so far, for metrics: always the same object, whose values go on. */
   readonly stats: {
@@ -52,7 +52,7 @@ interface TaskStats {
 
 interface SweepTask {
   name: string;
-  /** Absent: in every round. */
+  /** Whether the task runs in this round. Absent: it does in every round. */
   isDue?: boolean;
   run(): Promise<unknown>;
 }
@@ -88,7 +88,7 @@ export function createSweep(options: SweepOptions): Sweep {
     running = tick();
   }
 
-  /** For a process that has just taken the lead: a round that is under way began without it. */
+  /** Runs a round at once in a process that has just taken the lead: a round under way began before that, and did nothing. */
   function sweepNow(): void {
     if (!started || stopped) return;
     clearTimeout(timer);

@@ -10,7 +10,7 @@ const BATCH = 500;
 const GROUP_MS = 20;
 
 export interface WakeTimer extends AsyncDisposable {
-  /** Wakes the runs whose waits are over, and sets the timer for the next that will be. */
+  /** Wakes the runs whose waits are over, and sets the timer for the next wait that ends. */
   fireDue(): Promise<void>;
 }
 
@@ -18,7 +18,7 @@ interface WakeTimerOptions {
   pool: Pool;
   runs: Runs;
   logger: Logger;
-  /** Read when the timer fires: a process that leads no more wakes nothing. */
+  /** Asked when the timer fires: a process that no longer leads wakes nothing. */
   isLeader(): boolean;
 }
 

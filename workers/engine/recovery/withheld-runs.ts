@@ -23,15 +23,15 @@ interface WorkflowQueue {
 }
 
 export interface WithheldRuns {
-  /** Takes runs of paused workflows out of the queue that came before the pause. Returns how many. */
+  /** Withholds the queued runs of paused workflows and tenants that were accepted before the pause. Returns how many. */
   withholdRuns(): Promise<number>;
-  /** Puts the runs back whose pause is over, each to its position in time. Returns how many. */
+  /** Puts withheld runs whose pause is over back into the queue, in the order in which they were accepted. Returns how many. */
   release(): Promise<number>;
 }
 
 /**
- * The runs that a pause withholds. Accepting a run sees to those that come in during a pause; here is the rest, for the leader: runs that
- * were in the queue before, and the end of the pause. What is to be done is read from the rows, so nothing is lost with a process.
+ * The runs that a pause keeps out of the queue (withholds). A run that comes during a pause is withheld when it is accepted. The leader does the
+ * rest: it withholds runs that were queued before the pause, and releases all after it. Its tasks are read from rows, so a crash loses none.
  */
 export function createWithheldRuns(pool: Pool): WithheldRuns {
   const after = { workflow: FIRST_ID, tenant: FIRST_ID };
@@ -81,9 +81,9 @@ export function createWithheldRuns(pool: Pool): WithheldRuns {
   };
 }
 
-// A run may have begun, or have been dispatched, since it was found. The positions in the index are compared as rows: with plain
-// conditions the planner takes an index by tenant, in which the withheld runs are too. Ids pass through arrays: it
-// expects ten rows of one, and a thousand of a list with this limit, for which it reads the whole table.
+// `locked` checks again, because a run may have begun or been dispatched since it was found. The positions in the index are compared as rows:
+// with plain conditions the planner would take an index by tenant, which also has the withheld runs. Ids pass through arrays: the planner
+// expects ten rows of an array, but a thousand of a list with this limit, for which it would read the whole table.
 const withhold = (paused: string, position: string, ofPaused: string) => `
 with paused as materialized (${paused} order by 1 limit ${AT_ONCE}),
 found as materialized (
@@ -126,7 +126,7 @@ with recursive queue as (
 )
 select queue_id, ${isPaused('queue.tenant_id', 'queue.queue_id')} as is_paused from queue order by queue_id`;
 
-// With the time at which it came, so it comes before those that were accepted later. Its time limit begins again.
+// A run gets back the time at which it was accepted, so it comes before runs accepted later. Its deadline moves on by the length of the pause.
 const RELEASE = `
 with next as materialized (
   select id from workflow_instance where ${WITHHELD} and ${QUEUE_ID} = $1
