@@ -42,7 +42,7 @@ export interface Engine {
   /** Reacts to a change of a run that may be owned here. */
   onSignal(signal: RunSignal): void;
   readonly reconcile: Reconcile;
-  /** Sets whether runs wait for a slot; if so, a run yields after its quantum. */
+  /** Sets whether READY runs wait for a worker. If so, a run that was owned for a quantum yields to them between two nodes. */
   setPressure(waiting: boolean): void;
   /** Aborts running nodes and hands all runs back. */
   drain(): Promise<void>;
@@ -83,9 +83,9 @@ export interface EngineDependencies {
   lease: Pick<Lease, 'id' | 'isValid' | 'untilValid'>;
   logger: Logger;
   tenantLabel: TenantLabel;
-  /** Bytes that nodes hold at once. */
+  /** The budget of bytes that nodes may have in memory at once. */
   bytes: Pick<MemoryBudget, 'openReservation'>;
-  /** A slot has become free. */
+  /** A run was released, so another may be claimed. */
   onFinished(): void;
 }
 
@@ -123,16 +123,16 @@ export function createEngine(dependencies: EngineDependencies): Engine {
     },
     onBroken: (run, error) => {
       logger.error({ err: error, instanceID: run.id }, 'run is left to another claim');
-      // Still owned in the database: the next renewals of the lease find it there and not here, and hand it back.
+      // The database still names this lease as its owner. The next renewals find the run there but not in `owned`, and hand it back.
       releaseRun(run, 'fenced');
     },
     onRefused: (run, pending, cause) => {
-      // Not the message of the error: it repeats values.
+      // The message of the error is not logged, because it repeats values.
       const { code } = cause as { code?: unknown };
       logger.warn({ code, instanceID: run.id }, 'the database refused an outcome');
       const message = 'The output cannot be stored in the database';
       if (run.refuse(pending, new AppError('INVALID_OUTPUT', message, { cause }))) committer.submit(run);
-      // Nothing in it is of a node, so the database refuses the row itself. Sent at once, it would occupy the committer.
+      // The refused commit was the failure of the run itself. It is sent again after a pause, or it would keep the committer busy.
       else setTimeout(() => committer.submit(run), REFUSED_AGAIN_MS).unref();
     },
     publish: (rows) => publisher.runEvents(rows),
@@ -191,7 +191,7 @@ export function createEngine(dependencies: EngineDependencies): Engine {
     committer.submit(run);
   }
 
-  /** Counts what a run holds after a commit or a restore. */
+  /** Updates the memory that a run is counted with, after a commit or a restore. */
   function updateMemoryUse(run: Run, events: PendingCommit['events'] = []): void {
     if (run.releaseReason) return;
     values.count(run, events);
