@@ -62,7 +62,7 @@ test.each([
     const all = await shown('pageSize=100');
     expect(all.ids.slice(0, 4)).toEqual(ids);
     const [table, column] = large.split('.');
-    // Of the oldest two: what is shown then is small, but for one page.
+    // The oldest two are large, so that few of the pages below are.
     await cluster.pool.query(
       `update ${table} set ${column} = coalesce(${column}, '{}') || ${LONG_NOTES} where id = any($1::uuid[])`,
       [ids.slice(2)],
