@@ -7,7 +7,7 @@ import { readConfig } from '#shared/process/config.ts';
 import { EmbeddedEnvironment, Environment } from '#shared/process/environment.ts';
 import { nodes } from '#shared/workflow/nodes/index.ts';
 import { retentions } from '#workers/maintenance/retention/tables.ts';
-import { proseIn } from './prose.ts';
+import { oneLine, proseIn } from './prose.ts';
 
 const root = join(import.meta.dirname, '../..');
 const decisions = globSync('ops/decisions/[0-9]*.md', { cwd: root }).sort();
@@ -102,7 +102,9 @@ test('the index of decisions is in their order', () => {
 });
 
 test('comments and test titles name the subject of their sentences', () => {
-  const found = sources.flatMap((path) =>
+  // To parse a source takes many times as long as to search it, with its lines joined as those of a comment are.
+  const parsed = sources.filter((path) => oneLine(read(path)).match(withoutSubject));
+  const found = parsed.flatMap((path) =>
     proseIn(read(path)).flatMap(({ line, text }) =>
       (text.match(withoutSubject) ?? []).map((word) => `${path}:${line} ${word}`),
     ),

@@ -17,7 +17,7 @@ export function proseIn(source: string): { line: number; text: string }[] {
   const named = titles.map((title) => ({ at: title.getStart(file), text: title.getText(file) }));
   return [...comments, ...named].map(({ at, text }) => ({
     line: file.getLineAndCharacterOfPosition(at).line + 1,
-    text: text.replace(/\s*\n\s*(?:\*(?!\/)\s*)?/g, ' '),
+    text: oneLine(text),
   }));
 
   function visit(node: ts.Node): void {
@@ -33,6 +33,11 @@ export function proseIn(source: string): { line: number; text: string }[] {
     }
     ts.forEachChild(node, visit);
   }
+}
+
+/** A text without its ends of lines, and the stars with which lines of a comment begin. */
+export function oneLine(text: string): string {
+  return text.replace(/\s*\n\s*(?:\*(?!\/)\s*)?/g, ' ');
 }
 
 /** `test`, `describe` and `it`, also as `test.skipIf(…)` or `test.each(…)`. */
