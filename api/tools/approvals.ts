@@ -10,23 +10,23 @@ import { inTransaction, type Pool } from '#shared/db/pool.ts';
 import { onClient, onPool, type Query } from '#shared/db/query.ts';
 import type { ToolRights } from '../auth/tool-rights.ts';
 
-/** A call of a tool over MCP that waits for a person, or has waited. */
+/** A call of a tool over MCP that waits, or has waited, for the approval of a person. */
 export interface WaitingCall {
   id: string;
   tool: string;
   status: ToolCallStatus | 'expired';
   /** JSON: what the tool answered, or the text of an error. */
   output: string | null;
-  /** Why it was refused. */
+  /** The reason why it was denied. */
   reason: string | null;
   expiresAt: Date;
 }
 
-/** Waiting calls of one tenant. */
+/** Waiting calls that one tenant may have. */
 const MAX_WAITING = 100;
-/** With those that have ended. */
+/** Calls that are stored for one tenant, including those that have ended. */
 const MAX_STORED = 1_000;
-/** Bytes of the input: a person is to read it. */
+/** Characters of the input as JSON: a person has to read it. */
 const MAX_INPUT = 64_000;
 
 const isWaiting = `status = 'asked' and expires_at > now()`;
@@ -43,13 +43,16 @@ interface NewCall {
   caller: Caller;
   tool: string;
   input: object;
-  /** Without secrets. */
+  /** The input without its secrets. */
   shownInput: Json;
-  /** Users who are told. */
+  /** Users who are notified. */
   approvers: readonly string[];
 }
 
-/** Records a call that waits for a person. The same call of the same caller that waits already, or is approved, is that one. */
+/**
+ * Records a call that waits for a person, and returns its id. If the same caller has the same call waiting or approved,
+ * returns the id of that call.
+ */
 export async function recordCall(pool: Pool, call: NewCall): Promise<string> {
   const { tenantID, caller, tool, shownInput, approvers } = call;
   const input = JSON.stringify(call.input);
@@ -100,7 +103,7 @@ select $1::uuid, u.id, 'toolApproval', 'Your approval is awaited', $3, $4::uuid,
   '../tenants/' || $1::uuid || '/tool-approvals/' || $4::uuid, 'Decide'
 from unnest($2::uuid[]) as u(id)`;
 
-// The newest are kept, and those that wait; what has expired keeps no input.
+// Keeps the newest calls and those that wait. The input of an expired call is deleted.
 const FORGET = `
 with kept as (
   select id from ai_tool_call where tenant_id = $1 and origin = 'mcp' order by created_at desc, id desc limit $2),
@@ -111,7 +114,7 @@ delete from ai_tool_call
 where tenant_id = $1 and origin = 'mcp' and (ended_at is not null or expires_at <= now() - interval '1 day')
   and id not in (select id from kept)`;
 
-/** A call of this caller. */
+/** Finds a call of this caller. */
 export async function readWaitingCall(
   pool: Pool,
   { tenantID, callerID, id }: { tenantID: string; callerID: string; id: string },
@@ -125,7 +128,7 @@ select id, tool, case when status = 'asked' and expires_at <= now() then 'expire
   expires_at as "expiresAt"
 from ai_tool_call where tenant_id = $1 and origin = 'mcp' and caller::jsonb ->> 'id' = $2 and id = $3`;
 
-interface Deciding {
+interface Decision {
   tenantID: string;
   id: string;
   deciderID: string;
@@ -133,8 +136,8 @@ interface Deciding {
   reason: string | null;
 }
 
-/** Records what a person has decided, once. A process takes an approved call. */
-export async function decideCall({ pool, toolRights }: Means, decision: Deciding): Promise<void> {
+/** Records once what a person has decided. A process then executes an approved call. */
+export async function decideCall({ pool, toolRights }: DecisionServices, decision: Decision): Promise<void> {
   const { tenantID, id, deciderID, isApproved, reason } = decision;
   const isDone = await inTransaction(pool, async (client) => {
     const status = isApproved ? 'ready' : 'denied';
@@ -156,7 +159,7 @@ export async function decideCall({ pool, toolRights }: Means, decision: Deciding
   });
 }
 
-interface Means {
+interface DecisionServices {
   pool: Pool;
   toolRights: Pick<ToolRights, 'inTrail'>;
 }
@@ -167,9 +170,9 @@ interface Decided {
   callerID: string;
 }
 
-/** The calls are deleted in time, so what a person has decided is in the trail. */
+/** The audit entry of a decision: calls are deleted after a while, and the audit trail keeps what a person has decided. */
 function entryOf(
-  { tenantID, id, deciderID, isApproved, reason }: Deciding,
+  { tenantID, id, deciderID, isApproved, reason }: Decision,
   { tool, input, callerID }: Pick<Decided, 'tool' | 'callerID'> & { input: Json },
 ): AuditRecord {
   return wholeEntry({
@@ -178,7 +181,7 @@ function entryOf(
   });
 }
 
-// A caller may always refuse what they have asked for themselves.
+// Callers may always deny their own calls.
 const DECIDE = `
 update ai_tool_call c set status = $3, decided_by = $4::uuid, decided_at = now(), reason = $5,
   ended_at = case when $6::boolean then null else now() end, input = case when $6::boolean then input else '{}' end
@@ -190,7 +193,7 @@ returning c.tool, coalesce(c.shown_input, '{}') as shown, c.caller::jsonb ->> 'i
 const IS_WAITING = `
 select ${isWaiting} as "isWaiting" from ai_tool_call where tenant_id = $1 and id = $2 and origin = 'mcp'`;
 
-/** Refuses a call whose client wants it no longer, unless it was decided before. */
+/** Denies a call whose client has cancelled it, unless it was decided before. */
 export async function withdrawCall(pool: Pool, { tenantID, id }: { tenantID: string; id: string }): Promise<void> {
   await pool.query(WITHDRAW, [tenantID, id]);
 }

@@ -1,9 +1,12 @@
 import { AppError } from '#shared/core/errors.ts';
 
-/** No tool has a tenth of it. */
+/** Arguments that a call may have: more than ten times those of any tool. */
 export const MAX_NAMES = 1_000;
 
-/** Names of arguments are gone through at once and several times. What is within an argument is not: its route looks at that in turns. */
+/**
+ * Rejects a call with too many arguments. Names of arguments are processed synchronously, and several times. Names
+ * within an argument need no limit here: the route processes those in steps.
+ */
 export function refuseManyNames(args: object): void {
   if (Object.keys(args).length > MAX_NAMES)
     throw new AppError('VALIDATION_ERROR', `arguments: a tool has at most ${MAX_NAMES} of them`);

@@ -3,10 +3,16 @@ import { refuseManyNames } from './argument-names.ts';
 import type { InProcess, InProcessRequest } from './in-process.ts';
 import type { RouteTool, ToolArguments, ToolCaller, ToolOptions, ToolResult } from './tool.ts';
 
-/** The most that a model reads at once. A larger result costs the process milliseconds, and the model its context. */
+/**
+ * The largest response that a model receives. Serializing a larger one takes the process milliseconds, and it would fill
+ * the model's context.
+ */
 export const MAX_ANSWER_BYTES = 1024 ** 2;
 
-/** Calls the route of a tool as its caller. Errors of the route are answers; only those of the arguments' form are thrown. */
+/**
+ * Calls the route of a tool as its caller. Returns errors of the route as results; throws only for faults in the form of
+ * the arguments.
+ */
 export async function callRouteTool(
   inProcess: InProcess,
   tool: RouteTool,
@@ -65,7 +71,7 @@ function textOf(name: string, value: unknown): string {
   throw new AppError('VALIDATION_ERROR', `${name}: expected a text, received ${JSON.stringify(value) ?? 'nothing'}`);
 }
 
-/** Lists become a parameter for each item. */
+/** The query string, in which each item of a list is a parameter of its own. */
 function queryOf(tool: RouteTool, given: Record<string, unknown>): string {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries({ ...defaultsFor(tool, given), ...given })) {
@@ -76,13 +82,16 @@ function queryOf(tool: RouteTool, given: Record<string, unknown>): string {
   return query.toString();
 }
 
-/** Without a body, the route reports an argument that it does not know as an unknown field of the query. */
+/**
+ * Whether an argument is sent in the query. An unknown argument is sent there if the route has no body, so that the
+ * route reports it as an unknown field.
+ */
 function isOfQuery({ fields, renamed }: RouteTool, name: string): boolean {
   if (fields.query.includes(name)) return true;
   return fields.body === 'none' && !fields.path.includes(name) && !Object.values(renamed).includes(name);
 }
 
-/** The size of a page is not that of a list which is read by `cursor`. */
+/** The defaults of the tool. `pageSize` has none if the list is read with `limit` or `cursor`. */
 function defaultsFor({ defaults }: RouteTool, { limit, cursor }: Record<string, unknown>): RouteTool['defaults'] {
   if (limit === undefined && cursor === undefined) return defaults;
   const { pageSize: _ofPages, ...others } = defaults;

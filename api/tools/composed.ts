@@ -4,7 +4,7 @@ import type { Config } from '#shared/process/config.ts';
 import type { Schema } from '../http/openapi/types.ts';
 import type { ComposedTool, ToolArguments, ToolResult } from './tool.ts';
 
-/** Kinds of assets with the list that shows them. */
+/** Kinds of assets, each with the tool that lists them. */
 const kinds = [
   { kind: 'datasource', list: 'list_datasources', field: 'datasources', permission: 'datasource.list' },
   { kind: 'query', list: 'list_queries', field: 'dataQueries', permission: 'dataquery.list' },
@@ -174,7 +174,10 @@ interface Listed {
   assets: Record<string, unknown>[];
 }
 
-/** The kinds that the caller may list, one after the other: a model's question is no reason to take six connections at once. */
+/**
+ * Lists the kinds that the caller may list, one after another: one call of a model should not use six connections at
+ * once.
+ */
 async function listEach(chosen: readonly Kind[], args: ToolArguments, call: Call): Promise<Listed[]> {
   const pages: Listed[] = [];
   for (const { kind, list, field } of chosen) {

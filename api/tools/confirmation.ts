@@ -1,8 +1,8 @@
 import type { Tool } from './registry.ts';
 
 /**
- * A tool needs it that changes something, or sends something to a server that its input names: data of the tenant could leave with it. The routes
- * say which they are.
+ * Whether a call of a tool needs a confirmation: the tool changes something, or it sends data to a server that its input
+ * names, and data of the tenant could be sent there. The annotations come from the route.
  */
 export function needsConfirmation(tool: Tool): boolean {
   const { readOnlyHint, openWorldHint } = tool.annotations;

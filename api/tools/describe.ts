@@ -8,7 +8,10 @@ import { liftedFields, listDefaults, renamedArguments, toolNameOf, withoutTool }
 import { type Inputs, inputsOf, standAlone, withoutExamples } from './schemas.ts';
 import type { Requirement, RouteTool, TenantRoute } from './tool.ts';
 
-/** A tool for every route of a tenant that is not listed as one without, in steps: all of it takes half a second of processor time. */
+/**
+ * Describes a tool for every route of a tenant that is not in `withoutTool`. It works in steps, because it takes half a
+ * second of processor time in all.
+ */
 export function* describingTools(groups: readonly RouteGroup[]): Generator<void, RouteTool[]> {
   const names = new Set(groups.flatMap(({ routes }) => routes.map(({ name }) => name)));
   const document = yield* renaming(yield* describingRoutes(groups), names);
@@ -22,7 +25,7 @@ export function* describingTools(groups: readonly RouteGroup[]): Generator<void,
   return tools;
 }
 
-/** The document with the names of tools in its texts. */
+/** Replaces names of operations by names of tools in the texts of the document. */
 function* renaming(document: OpenAPI, names: ReadonlySet<string>): Generator<void, OpenAPI> {
   const paths: OpenAPI['paths'] = {};
   for (const [path, operations] of Object.entries(document.paths)) {
@@ -83,7 +86,7 @@ function describe(route: TenantRoute, names: ReadonlySet<string>): string {
   return [does, usageOf(route), costOf(route)].join('\n\n');
 }
 
-/** Operations of REST are called by the names of their tools. */
+/** Replaces names of operations by the names of their tools. */
 function inToolNames(text: string, names: ReadonlySet<string>): string {
   return text.replace(/`(\w+)`/g, (quoted, name: string) => (names.has(name) ? `\`${toolNameOf(name)}\`` : quoted));
 }
@@ -95,7 +98,7 @@ function responseOf(operation: Operation, { components }: OpenAPI): Schema {
   return { ...whole, type: 'object' };
 }
 
-/** Replaces a field of the body by its own fields. */
+/** Replaces a field of the body by the fields within it. */
 function lift(name: string, { schema }: Inputs, schemas: Record<string, Schema>): RouteTool['lifted'] {
   const into = liftedFields[name];
   const field = into === undefined ? undefined : schema.properties?.[into];
@@ -127,7 +130,10 @@ function accepts(schema: Schema | undefined, name: string): boolean {
   return schema?.enum === undefined || schema.enum.includes(listDefaults[name]);
 }
 
-/** Without a body, all that the route asks for; with one, the first, because the others depend on what is in it. */
+/**
+ * The permissions that a caller needs. For a route with a body it is only the first one, because the others depend on
+ * the values of the body.
+ */
 function requiredBy(route: TenantRoute, operation: Operation): Requirement[][] {
   const params = Object.fromEntries([...route.path.matchAll(/:(\w+)/g)].map(([, name = '']) => [name, name]));
   const example = operation.requestBody?.content['application/json']?.example;

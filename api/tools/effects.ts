@@ -29,7 +29,10 @@ function adds({ method }: TenantRoute): boolean {
   return method === 'post';
 }
 
-/** A route that says that a server behind the service may fail asks one. */
+/**
+ * Whether a route sends a request to another server. A route does if its errors say that a server behind the service may
+ * fail.
+ */
 export function reachesOut({ name, path, idempotent, errors = [] }: TenantRoute): boolean {
   if (startsRuns.has(name) || asksTenant.has(name) || path.includes('/database/')) return true;
   return (idempotent === 'outside' || errors.includes('502') || errors.includes('504')) && !name.startsWith('list');
@@ -47,10 +50,10 @@ const readsOnly: ReadonlySet<string> = new Set([
   'generateWorkflow',
 ]);
 
-/** Routes that read in the eyes of a client, and run stored statements for it, which may write: as `runQuery` does. */
+/** Routes that only read for their client, but execute stored statements, which may write, as `runQuery` does. */
 const runsStatements: ReadonlySet<string> = new Set(['getWidgetData', 'getWidgetDataByConfig', 'getWidgetsData']);
 
-/** POSTs that overwrite or remove, or that run what a tenant wrote, which may. */
+/** POST routes that overwrite or remove something, or that execute code or statements of a tenant, which may do so. */
 const destroys: ReadonlySet<string> = new Set([
   'executeRawSql',
   'runQuery',
@@ -74,7 +77,7 @@ const destroys: ReadonlySet<string> = new Set([
   'syncRolePolicies',
 ]);
 
-/** POSTs of which a second one changes nothing more. */
+/** POST routes that change nothing more when they are called again. */
 const repeats: ReadonlySet<string> = new Set([
   'activateListener',
   'deactivateListener',

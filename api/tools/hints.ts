@@ -1,10 +1,10 @@
 import { toolNameOf } from './names.ts';
 import type { TenantRoute } from './tool.ts';
 
-/** When to use a tool. What is not in the list follows from the method of the route. */
+/** Says when to use a tool. For a tool that is not in `hints`, the text follows from the method of the route. */
 export function usageOf(route: TenantRoute): string {
-  const said = hints[toolNameOf(route.name)];
-  if (said) return said;
+  const hint = hints[toolNameOf(route.name)];
+  if (hint) return hint;
   if (/^(list|get)/.test(route.name) || route.method === 'get')
     return `Use it to look before you change: ${lower(route.summary)}.`;
   if (route.method === 'delete')

@@ -16,16 +16,16 @@ export interface InProcessRequest {
   method: Route['method'];
   url: string;
   body?: unknown;
-  /** In place of `body`: its JSON. */
+  /** The JSON of the body, instead of `body`. */
   text?: string;
   idempotencyKey?: string;
   signal?: AbortSignal | undefined;
 }
 
-/** Requests to routes that no network carries: everything else about them is as over HTTP. */
+/** Sends requests to routes of this process without a network. Everything else is as over HTTP. */
 export interface InProcess {
   send(caller: ToolCaller, request: InProcessRequest): Promise<{ status: number; text: string }>;
-  /** The response as it is written. */
+  /** The response as a stream, while the route writes it. */
   stream(caller: ToolCaller, request: InProcessRequest): Promise<{ status: number; stream: Readable }>;
 }
 
@@ -54,14 +54,14 @@ export function createInProcess(context: ApiContext, routes: readonly ApiRoute[]
         payloadAsStream: true,
       });
       const stream = response.stream();
-      // Until then its rights are checked again and again.
+      // Until then, the route checks the rights of the caller again and again.
       stream.once('close', () => signedIn[Symbol.dispose]());
       return { status: response.statusCode, stream };
     },
   };
 }
 
-/** Ends the response with the signal, as a connection that is closed does. */
+/** Dispatches a request. The signal closes its response, as a closed connection does. */
 function dispatch(app: Express, signal: AbortSignal | undefined): Parameters<typeof inject>[0] {
   return (request, response) => {
     keepMethods(request, ['destroy']);
@@ -75,8 +75,8 @@ function dispatch(app: Express, signal: AbortSignal | undefined): Parameters<typ
 }
 
 /**
- * Express gives requests and responses prototypes of its own, which hides the methods that collect the response. Given the app
- * itself, the library would change those prototypes for every Express app of the process.
+ * Keeps the methods that collect the response. Express gives requests and responses its own prototypes, which hide these
+ * methods. If the library received the app itself, it would change the prototypes of every Express app of the process.
  */
 function keepMethods<Name extends string>(message: Readonly<Record<Name, unknown>>, names: readonly Name[]): void {
   for (const name of names)
@@ -114,7 +114,10 @@ interface SignedIn extends Disposable {
 
 const SCHEME = 'Gantry-Caller ';
 
-/** A caller without credentials gets one that is good in this process, for one request. */
+/**
+ * The credentials of a request. A caller without credentials receives a token that is valid in this process, for one
+ * request.
+ */
 function signIn(known: Map<string, Identity>, { who }: ToolCaller): SignedIn {
   if (!('identity' in who)) return { ...who, [Symbol.dispose]: () => undefined };
   const token = randomUUID();

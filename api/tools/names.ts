@@ -1,4 +1,4 @@
-/** Names of tools that are not those of their routes. */
+/** Names of tools that do not follow from the names of their routes. */
 export const toolNames: Readonly<Record<string, string>> = {
   getTenant: 'get_tenant_info',
   listTenantUsers: 'list_tenant_members',
@@ -6,18 +6,18 @@ export const toolNames: Readonly<Record<string, string>> = {
   getDatasourceMetadata: 'get_datasource_schema',
 };
 
-/** Arguments that a tool calls otherwise than its route, by the name of the tool's argument. */
+/** Arguments that have another name than the field of the route: for each route, the field by the name of the argument. */
 export const renamedArguments: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   createQueries: { queries: 'body' },
 };
 
-/** Fields of a body whose own fields are arguments of the tool. */
+/** A field of the body, by the name of the route, whose own fields are arguments of the tool. */
 export const liftedFields: Readonly<Record<string, string>> = { testQueryByData: 'dataQuery' };
 
-/** Defaults of tools: those of the routes are for programs, and would fill the context of a model. */
+/** Defaults of tools. The defaults of the routes are meant for programs, and would fill the context of a model. */
 export const listDefaults: Readonly<Record<string, string | number>> = { pageSize: 20, fields: 'summary' };
 
-/** Routes of a tenant without a tool, each with the reason. */
+/** Routes of a tenant that have no tool, each with the reason. */
 export const withoutTool: Readonly<Record<string, string>> = {
   uploadTenantLogo: 'it takes a file',
   uploadDatasourceFile: 'it takes a file',

@@ -3,12 +3,12 @@ import type { Tool } from './registry.ts';
 
 const presented = new WeakMap<Tool, ListedTool>();
 
-/** Made once for all callers. */
+/** Presents a tool. The result is cached for all callers. */
 export function present(tool: Tool): ListedTool {
   const known = presented.get(tool);
   if (known) return known;
   const { name, description, inputSchema, outputSchema, annotations, group } = tool;
-  const made = {
+  const shown = {
     name,
     title: annotations.title,
     description,
@@ -17,11 +17,14 @@ export function present(tool: Tool): ListedTool {
     annotations,
     _meta: { group },
   } as ListedTool;
-  presented.set(tool, made);
-  return made;
+  presented.set(tool, shown);
+  return shown;
 }
 
-/** Presents a tool whose calls wait for a person: its first result is a handle, which has another schema. */
+/**
+ * Presents a tool whose calls wait for a person: its first result is the id of the call, to which the schema of the
+ * output does not apply.
+ */
 export function presentWaiting(tool: Tool): ListedTool {
   const { outputSchema: _ofResult, ...shown } = present(tool);
   return { ...shown, description: `${shown.description}\n\nIn this tenant a call waits for the approval of a person.` };

@@ -23,23 +23,23 @@ import type {
 
 export type Tool = RouteTool | ComposedTool;
 
-/** Tools with which programs that speak for a model act in a tenant. */
+/** Tools with which models, and programs that act for a model, work in a tenant. */
 export interface ToolRegistry {
-  /** All of them, by name. */
+  /** All tools by name. */
   readonly tools: ReadonlyMap<string, Tool>;
-  /** Groups with what is in them. */
+  /** Groups of tools, each with a description. */
   readonly groups: readonly { name: string; description: string }[];
   /** The tools that a member may call, in the order of the contract. */
   allowed(tenantID: string, identity: Identified): Promise<Tool[]>;
   /**
-   * Validates, authorizes, handles and records as a request does. A refusal is a response with its status; NOT_FOUND is thrown for
-   * a tool that does not exist.
+   * Calls a tool as its route would be called: validates, authorizes, executes, and records in the audit trail. A
+   * refusal is a result with its status; NOT_FOUND is thrown for a tool that does not exist.
    */
   call(caller: ToolCaller, name: string, args: ToolArguments, options?: ToolOptions): Promise<ToolResult>;
   readonly inProcess: InProcess;
 }
 
-/** Gives way to other work, so that the first request of a model holds up no other. */
+/** Describes the tools of all routes, in steps between which other work of the process can run. */
 export async function createToolRegistry(
   context: ApiContext,
   groups: readonly RouteGroup<ApiContext>[],
@@ -61,7 +61,7 @@ export async function createToolRegistry(
     try {
       if ('route' in tool) return await callRouteTool(inProcess, tool, { caller, args, ...options });
       const { signal } = options;
-      return await tool.run(args, (other, given) => call(caller, other, given, { signal }));
+      return await tool.run(args, (other, otherArgs) => call(caller, other, otherArgs, { signal }));
     } catch (error) {
       const { status, code, message } = toAppError(error);
       return { status, body: { success: false, error: { code, message } } };

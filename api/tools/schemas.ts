@@ -3,7 +3,7 @@ import type { Operation, Parameter, Schema } from '../http/openapi/types.ts';
 
 type Schemas = Readonly<Record<string, Schema>>;
 
-/** A schema that needs no document: what it refers to is in its `$defs`. */
+/** A schema that refers to no document: the schemas that it refers to are in its `$defs`. */
 export function standAlone(schema: Schema, schemas: Schemas): Schema {
   const defs: Record<string, Schema> = {};
   const text = JSON.stringify(schema);
@@ -30,7 +30,7 @@ function local(text: string): Schema {
   return JSON.parse(text.replaceAll(`"${PREFIX}`, '"#/$defs/'));
 }
 
-/** Examples of responses fill a context and say nothing that the types do not say. */
+/** A schema without its examples, which would fill the context of a model and say no more than the types. */
 export function withoutExamples(schema: Schema): Schema {
   return JSON.parse(JSON.stringify(schema), (key, value: unknown) =>
     key === 'examples' && Array.isArray(value) ? undefined : value,
@@ -44,7 +44,7 @@ export interface Inputs {
   body: 'none' | 'object' | 'other';
 }
 
-/** Path, query and body of an operation as one object. A body that is no object is its field `body`. */
+/** Path, query and body of an operation as one object. A body that is not an object becomes the field `body`. */
 export function inputsOf(operation: Operation, resolveSchema: (schema: Schema) => Schema): Inputs {
   const given = operation.parameters.filter((parameter): parameter is Parameter => 'in' in parameter);
   const parameters = given.filter(({ name, in: location }) => location !== 'header' && name !== 'tenantID');

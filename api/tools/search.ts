@@ -4,7 +4,7 @@ import type { ToolArguments, ToolResult } from './tool.ts';
 
 export const MAX_FOUND = 20;
 
-/** The best tools first: a word in the name counts more than one in the description. */
+/** Finds the tools that match best, best first. A word in the name counts more than a word in the description. */
 export function searchTools(allowed: readonly Tool[], { query, group, limit }: ToolArguments): ToolResult {
   const words =
     typeof query === 'string'

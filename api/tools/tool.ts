@@ -2,12 +2,12 @@ import type { Permission } from '#shared/access/policy/permissions.ts';
 import type { Schema } from '../http/openapi/types.ts';
 import type { Identity, Route } from '../http/route/route.ts';
 
-/** A caller of tools in one tenant. Nothing that it may do is kept between two calls. */
+/** A caller of tools in one tenant. Its permissions are read again for each call. */
 export interface ToolCaller {
   tenantID: string;
   /**
-   * Credentials are checked with every call, as those of a request are. A user or an API key that was identified before has the
-   * membership that the tenant gives them at the time of the call; a key that is revoked by then is refused.
+   * Credentials are checked for every call, as those of a request are. A user or an API key that was identified before
+   * has the membership in the tenant at the time of the call; a key that has been revoked is refused.
    */
   who: Credentials | { identity: Identity };
   /** For the audit trail. */
@@ -25,9 +25,9 @@ export interface Credentials {
 export type ToolArguments = Readonly<Record<string, unknown>>;
 
 export interface ToolOptions {
-  /** Aborted, the call is treated as a request whose client has gone away. */
+  /** If it is aborted, the call is treated as a request whose client has disconnected. */
   signal?: AbortSignal | undefined;
-  /** The key of the request: it is done once. */
+  /** The idempotency key of the request. */
   idempotencyKey?: string | undefined;
 }
 
@@ -54,7 +54,10 @@ export interface ToolDefinition {
   inputSchema: Schema;
   outputSchema: Schema;
   annotations: ToolAnnotations;
-  /** A caller who has all of one of these lists may call it; which objects it may name is checked by the call. */
+  /**
+   * Alternatives: a caller who has all permissions of one list may call the tool. The call itself checks permissions
+   * on objects that it names.
+   */
   required: readonly (readonly Requirement[])[];
 }
 
@@ -69,14 +72,14 @@ export interface RouteTool extends ToolDefinition {
   route: TenantRoute;
   /** Fields of the request by the name of the tool's argument. */
   renamed: Readonly<Record<string, string>>;
-  /** Arguments that a model need not give, because the default of the route would fill its context. */
+  /** Defaults of the tool, where the default of the route would fill the context of a model. */
   defaults: Readonly<Record<string, string | number>>;
-  /** All arguments but these are fields of this field of the body. */
+  /** If it is set, all arguments except `others` are fields of the field `into` of the body. */
   lifted?: { into: string; others: readonly string[] };
   fields: { path: readonly string[]; query: readonly string[]; body: 'none' | 'object' | 'other' };
 }
 
-/** A tool that calls other tools by the rights of its caller. */
+/** A tool that calls other tools with the permissions of its caller. */
 export interface ComposedTool extends ToolDefinition {
   run(args: ToolArguments, call: (name: string, args: ToolArguments) => Promise<ToolResult>): Promise<ToolResult>;
 }

@@ -27,11 +27,11 @@ interface Saving {
   changeNote: string | null | undefined;
 }
 
-/** An asset keeps so many versions, and of those at most so many bytes; the latest is always kept. */
+/** Limits of the stored versions of one asset. The latest version is always kept. */
 const MAX_STORED = 100;
 const MAX_STORED_BYTES = 10 * 1024 ** 2;
 
-/** Flushes a change of an asset that is locked. Another content is its next version. */
+/** Flushes a change of an asset that is locked. If its content has changed, the content is saved as the next version. */
 export async function saveNextVersion(
   em: EntityManager,
   { asset, before, after }: { asset: Versioned; before: VersionContent; after: VersionContent },
@@ -39,13 +39,13 @@ export async function saveNextVersion(
 ): Promise<void> {
   const isSame = isDeepStrictEqual(before, after);
   if (!isSame) asset.versionNumber += 1;
-  // A large content has been read and compared in this turn of the event loop, and is serialized twice in the next.
+  // Large contents were read and compared in this turn of the event loop, and are serialized twice in the next one.
   await yieldToEventLoop();
   await em.flush();
   if (!isSame) await saveVersion(em, asset, { ...saving, ...after });
 }
 
-/** Writes the content of an asset under the number that the asset has, in the transaction that writes the asset. */
+/** Saves the content of an asset as a version with the asset's version number, in the transaction that writes the asset. */
 export async function saveVersion(
   em: EntityManager,
   { id: assetID, tenantID, versionNumber: number }: Versioned,
@@ -77,7 +77,7 @@ export async function getVersion(em: EntityManager, assetID: string, name: strin
   return version;
 }
 
-/** The one before it; null if there is none, or it is not kept any more. */
+/** The version before `version`; null if there is none or it is no longer kept. */
 export function findPrevious(em: EntityManager, { assetID, number }: AssetVersion): Promise<AssetVersion | null> {
   return em.findOne(AssetVersion, { assetID, number: { $lt: number } }, { orderBy: { number: 'desc' } });
 }

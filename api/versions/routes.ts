@@ -14,24 +14,27 @@ export interface VersionedKind {
   resource: 'dashboard' | 'appPage';
   /** Completes "Get a version of …". */
   noun: string;
-  /** Names of operations and schemas have it: `Dashboard`. */
+  /** The kind in names of operations and schemas: `Dashboard`. */
   name: string;
-  /** The path of the asset. */
+  /** The path of one asset. */
   path: `/${string}`;
-  /** Parameters of the path. */
+  /** Names of the parameters of the path. */
   ids: { asset: string; version: string };
   Summary: z.ZodObject;
   Version: z.ZodObject;
   /** Throws NOT_FOUND if there is no such asset. */
   get(em: EntityManager, id: string): Promise<unknown>;
-  /** Without the config. */
+  /** Presents a version without its config. */
   presentSummary(version: Omit<AssetVersion, 'config'>): Record<string, unknown>;
   presentVersion(version: AssetVersion): Record<string, unknown>;
-  /** The fields that versions differ in. */
+  /** The part of a version that is compared with other versions. */
   contentOf(version: AssetVersion): JsonObject;
 }
 
-/** The routes that list, read and compare versions. Restoring one writes the asset, so each resource has a route of its own for that. */
+/**
+ * The routes that list, read and compare versions. Restoring one writes the asset, so each resource has a route of its
+ * own for that.
+ */
 export function versionRoutes(kind: VersionedKind): ApiRoute[] {
   const { resource, noun, name, path, ids, Summary, Version, presentSummary, presentVersion, contentOf } = kind;
   const permission = `${resource}.read` as const;
