@@ -272,7 +272,7 @@ export async function readQuotas(query: Query, names: readonly QuotaName[], owne
 interface QuotaChange {
   quota: QuotaName;
   ownerID: string;
-  /** Null: back to the default. */
+  /** The new limit; null restores the default. */
   max: number | null;
 }
 

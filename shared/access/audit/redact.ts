@@ -23,7 +23,7 @@ export interface Hiding {
   names?: ReadonlySet<string> | undefined;
   /** Hides what a schema declares to be secret, in the shortened copy of the value. */
   mask?: (copy: JsonObject) => JsonObject;
-  /** Most characters of JSON that are stored; default: 2000. */
+  /** Limit of characters of JSON that are stored; default: 2000. */
   maxLength?: number;
 }
 

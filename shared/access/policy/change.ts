@@ -54,7 +54,7 @@ export async function lockRules(query: Query, tenantID: string): Promise<void> {
   await query('select id from tenant where id = $1 for no key update', [tenantID]);
 }
 
-/** Most matches of one statement, since Postgres plans each of them as a condition. */
+/** Limit of matches in one statement, since Postgres plans each of them as a condition. */
 const maxMatches = 200;
 
 function toRow(spec: RuleSpec) {

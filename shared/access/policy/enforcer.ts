@@ -22,7 +22,7 @@ export interface Policy extends AsyncDisposable {
 /** Objects that a permission covers: all objects of its type without a deny, some of them, or none. */
 export type PermissionScope = 'all' | 'some' | 'none';
 
-/** Most ids that a filter lists. With more, lists of assets evaluate the rules in the database instead of sending it the ids. */
+/** Limit of the ids that a filter lists. With more, lists of assets evaluate the rules in the database instead of sending it the ids. */
 const maxIDs = 1_000;
 
 /** Lets casbin decide by cached rules. Each request names the version that the rules must have at least. */

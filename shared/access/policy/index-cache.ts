@@ -56,7 +56,7 @@ export function createIndexCache(pool: Pool, logger: Logger, limits: IndexLimits
     const changes = await readChanges(pool, tenantID, { after: index.version, maxChanges: limits.changes + 1 });
     if (changes.length > limits.changes || !leadTo(version, index.version, changes)) return undefined;
     index.apply(changes);
-    // Deleted first: the size of a value that is set again is not calculated again.
+    // Deletes the entry first, because the cache does not calculate the size again if the same value is set again.
     indexes.delete(tenantID);
     indexes.set(tenantID, index);
     return index;
