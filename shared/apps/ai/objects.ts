@@ -16,7 +16,7 @@ export function objectIn(text: string): JsonObject | undefined {
   }
 }
 
-/** Most characters of the description of faults that a model gets. */
+/** Limit of characters in the description of faults that a model gets. */
 export const MAX_FAULTS = 2_000;
 
 /** Messages that continue a conversation after an answer that was not the requested object. */

@@ -3,7 +3,7 @@ import { computedCharts, vegaCharts } from './types/charts.ts';
 import { displays, layouts } from './types/display.ts';
 import { inputs } from './types/inputs.ts';
 
-/** Every widget type with a description. Others are stored as well, and get the raw results of their queries. */
+/** Every widget type with a definition. Widgets of other types are stored as well, and get the raw results of their queries. */
 export const widgets: readonly WidgetDefinition[] = [
   ...vegaCharts,
   ...displays,
