@@ -13,7 +13,7 @@ export type IsItemError = (error: unknown) => boolean;
 
 type Work<In, Out> = (items: In[]) => Promise<Out[]>;
 
-/** Most items of one batch. */
+/** Limit of items in one batch. */
 const MAX_ITEMS = 500;
 
 /**

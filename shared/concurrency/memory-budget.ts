@@ -46,7 +46,7 @@ interface Owner {
   flow: FlowKey;
   reservation?: Reservation;
   bytes: number;
-  /** Bytes from the half of the exempt reservation. */
+  /** Bytes that were reserved while this was the exempt reservation, from its half of the budget. */
   exemptBytes: number;
   /** Waits for bytes, of which several may be under way at once. */
   waiters: Set<Waiter>;

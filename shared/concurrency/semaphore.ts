@@ -35,7 +35,7 @@ interface SemaphoreOptions {
   maxPerTenant?: number;
   /** Permits that one creator may have for each free one (`createDynamicLimit`). Default: any number. */
   dynamicLimit?: number;
-  /** Most work that may wait. Further work is refused. */
+  /** Limit of pieces of work that wait. Further ones are refused. */
   maxWaiting?: number;
   /** Makes the error of a refusal. */
   tooMany?: (semaphore: { permits: number; waiting: number }) => AppError;
