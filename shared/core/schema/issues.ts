@@ -22,7 +22,7 @@ interface InvalidOptions {
   count?: number;
 }
 
-/** Most issues that an error lists, and most that a search collects: a body of 5 MB may have a million. */
+/** Limits of the issues that an error lists, and that a search collects: a body of 5 MB may have a million. */
 const MAX_LISTED = 50;
 const MAX_FOUND = 1_000;
 

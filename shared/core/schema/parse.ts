@@ -24,7 +24,7 @@ export function parseValue<S extends z.ZodType>(schema: S, value: unknown): Pars
   return { success: false, issues: shown.flatMap((issue) => explain(issue, [], whole)), count: issues.length };
 }
 
-/** Most issues that get a message. `safeParse` would write messages for all, which may take long. */
+/** Limit of issues that get a message. `safeParse` would write messages for all, which may take long. */
 const MAX_ISSUES = 1_000;
 
 const CONTEXT: z.core.ParseContextInternal<z.core.$ZodIssue> = {
@@ -55,7 +55,7 @@ interface Whole {
   explained: number;
 }
 
-/** Most issues that say what was received, since one issue of a union may become many. */
+/** Limit of issues that say what was received, since one issue of a union may become many. */
 const MAX_EXPLAINED = 1_000;
 
 function explain(issue: z.core.$ZodIssue, before: Path, whole: Whole): Issue[] {
