@@ -15,7 +15,7 @@ export const CollectionRequestSchema = defineEntity({
     workflowID: p.uuid().nullable(),
     nodeID: p.text(),
     iteration: p.integer(),
-    /** See `pathKey`. */
+    /** The loop iterations in which the node asks, as `pathKey` writes them. */
     path: p.text(),
     frame: p.json().$type<IterationPath>().nullable(),
     status: p.string().$type<'PENDING' | 'COMPLETED' | 'EXPIRED' | 'CANCELLED'>(),
