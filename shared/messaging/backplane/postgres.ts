@@ -28,7 +28,7 @@ const schema = 'bullmq';
 // Jobs do not wait for the disk: the record of the work is its row, and the sweep adds a job again that Postgres lost in a
 // crash.
 const LAZY = '-c synchronous_commit=off';
-/** Up to so many jobs are added one by one, 1 ms each. More are added in bulk, with two temporary tables: 7 ms, and 0.1 ms for each job. */
+/** Limit up to which jobs are added one by one, 1 ms each. More are added in bulk, with two temporary tables: 7 ms, and 0.1 ms for each. */
 const FEW_JOBS = 8;
 /** Time limit of sending a message to sockets. After that its connection is closed, and later messages use a new one. */
 const SEND_MS = 10_000;

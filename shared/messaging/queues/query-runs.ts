@@ -36,13 +36,13 @@ export const queryRuns = defineRPC({
     ]),
     inputs: JsonObject,
     mode: z.enum(['run', 'explain']),
-    /** Bypasses the cache. */
+    /** Whether to bypass the cache. */
     isFresh: z.boolean(),
-    /** The client can ask for further pages. */
+    /** Whether the client can read further pages of the result. */
     isPaged: z.boolean().default(false),
     /** The same for every attempt at the same work, for servers that accept a key. */
     idempotencyKey: z.string().nullable().default(null),
-    /** Writes are refused. */
+    /** Whether writes are refused. */
     isDryRun: z.boolean().default(false),
   }),
   response: QueryAnswer,

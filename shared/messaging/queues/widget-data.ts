@@ -31,7 +31,7 @@ export const widgetData = defineRPC({
     ]),
     /** The page's state, which the templates in the inputs of the widget's queries read. */
     state: JsonObject,
-    /** Bypasses the cache. */
+    /** Whether to bypass the cache. */
     isFresh: z.boolean(),
   }),
   response: WidgetAnswer,

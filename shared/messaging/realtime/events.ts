@@ -79,7 +79,7 @@ export const serverEvents = {
   }),
 } as const;
 
-/** Events that the server sends to sockets in the room of a tenant, or to all of a user. */
+/** Events that the server sends to sockets in the room of a tenant, or to all sockets of a user. */
 export const tenantEvents = {
   /** To those who may list and read the asset; many changes of a moment are sent as one event. */
   asset_changed: AssetChange,

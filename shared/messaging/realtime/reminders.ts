@@ -11,7 +11,7 @@ export const ReminderMessage = tenantEvents.workflow_data_collection_reminder.om
   workflowID: z.uuid().nullable(),
   /** Approvers as the request has them; absent: all who may execute the workflow. */
   approvers: z.array(z.string()).optional(),
-  /** See `pathKey`; present if the node takes answers by link. */
+  /** The `path` of the request in a form link (`RequestAddress`); present if the node accepts answers by link. */
   linkPath: z.string().optional(),
 });
 export type ReminderMessage = z.infer<typeof ReminderMessage>;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { RunStatus } from '../../workflow/progress/status.ts';
 
-/** Most changes of a moment that a socket gets as events of their own. More become one event without ids: the client reads its list again. */
+/** Limit of concurrent changes that a socket gets as single events. More become one event without ids: the client reads its list again. */
 export const AT_ONCE = 50;
 
 const many = 'Null: so many have changed that the list is to be read again';

@@ -82,7 +82,7 @@ export interface RunEventPayload {
 export interface Repeat {
   itemVariable: string;
   indexVariable: string;
-  /** Between two items. */
+  /** Pause between two items. */
   delayMs: number;
   /** The effect of an item's failure: the node fails, or its result is the error, or it has no result. */
   failedItems: 'fail' | 'keep' | 'skip';

@@ -34,7 +34,7 @@ export const widgetEvents = {
     /** `ctx` after the event `seq`; null if it is too large for a message. */
     initialContext: JsonObject.nullable(),
     contextOmitted,
-    /** The status of a run that existed before. */
+    /** The current status of the run, in the mode `subscribe`; otherwise null. */
     workflowMeta: z.object({ status: RunStatus }).nullable(),
     /** Only in the mode `replay`. */
     workflowStatus: RunStatus.optional(),
