@@ -9,7 +9,7 @@ export interface RequestAddress {
   tenantID: string;
   instanceID: string;
   nodeID: string;
-  /** See `pathKey`. */
+  /** The loop iterations in which the node asks, as `pathKey` writes them. */
   path: string;
 }
 

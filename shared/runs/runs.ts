@@ -82,7 +82,7 @@ export function createRuns({ pool, dispatchPool, producer, messages, logger }: D
     return ids;
   });
 
-  /** Dispatches runs directly; those that cannot skip the queue are left to the dispatcher. */
+  /** Dispatches runs directly. Runs that may not skip the queue are left to the dispatcher. */
   async function dispatchReady(ids: readonly string[]): Promise<void> {
     const { rows } = await dispatchPool.query<DispatchedRow>({
       name: 'dispatch_ready_runs',
