@@ -1,4 +1,4 @@
-/** Most events that one request makes pending again, or deletes. */
+/** Limit of events that one request makes pending again, or deletes. */
 export const MAX_AT_ONCE = 5_000;
 
 /** Dead letters of a listener (`$1`, `$2`), the oldest first; null parameters filter nothing. `$3`: ids; `$4`: error code; `$5`, `$6`: period. */

@@ -1,7 +1,7 @@
 /** The `ready_at` of a deferred event, which is never due. `held_by` says what the event waits for. */
 export const DEFERRED_UNTIL = `'9999-01-01T00:00:00Z'::timestamptz`;
 
-/** Most events of one tenant that have jobs. Further events wait in their table, so that no tenant fills the queue. */
+/** Limit of events of one tenant that have jobs. Further events wait in their table, so that no tenant fills the queue. */
 export const MAX_DISPATCHED = 500;
 export const WAITING = 'dispatched_at is null and finished_at is null';
 export const DISPATCHED = 'dispatched_at is not null and finished_at is null';
