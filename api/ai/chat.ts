@@ -28,7 +28,7 @@ const MAX_CALLS = 500;
 /** How an answer is to be made. */
 export interface Answering {
   isResumable: boolean;
-  /** Where the user is in the client: JSON that the client has sent. */
+  /** The place in the client where the user is: JSON that the client has sent. */
   place: string | null;
 }
 

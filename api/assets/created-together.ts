@@ -11,13 +11,16 @@ interface Together {
    * row versions.
    */
   rules: RuleSpec[];
-  /** What is left of each quota that the transaction has locked. */
+  /** The unused rest of each quota that the transaction has locked. */
   headroom: Map<QuotaName, number>;
 }
 
 const together = new AsyncLocalStorage<Together>();
 
-/** Runs `work`, which creates many assets of a tenant in one transaction: reads each quota once, and writes their rules in one statement. */
+/**
+ * Runs `work`, which creates many assets of a tenant in one transaction: reads each quota once, and writes their rules
+ * in one statement.
+ */
 export async function createTogether<T>(em: EntityManager, tenantID: string, work: () => Promise<T>): Promise<T> {
   const shared: Together = { rules: [], headroom: new Map() };
   const result = await together.run(shared, work);

@@ -18,7 +18,7 @@ export interface GivenItem {
   /** The key of the item, which is the same in every tenant. */
   id: string;
   title: string;
-  /** With masked secrets. */
+  /** The asset, with masked secrets. */
   payload: JsonObject;
   references: readonly Reference[];
   /** Secrets of the item that the request brings, by their paths in the payload. */
@@ -28,7 +28,7 @@ export interface GivenItem {
 /** Types whose items have secrets. */
 const holders: ReadonlySet<BundledType> = new Set(['datasource', 'variable']);
 
-/** As many as an item may list as its dependencies. */
+/** The most references that the items of a bundle may name together. */
 const MAX_NAMED = 20_000;
 
 /** Reads the items, or throws all of their faults. */

@@ -12,7 +12,7 @@ interface Saved {
   type: BundledType;
   /** The id of the asset of the tenant. */
   id: string;
-  /** With ids of the tenant. */
+  /** The asset, with ids of the tenant in place of keys of items. */
   payload: JsonObject;
   isNew: boolean;
   /** Whether an asset that it needs is not saved yet. It is saved again after that asset. */

@@ -54,7 +54,7 @@ export const Bundle = z
   .meta({ id: 'Bundle', examples: [exampleBundle] });
 export type Bundle = z.output<typeof Bundle>;
 
-/** Without `items`: all assets of the types that the caller may read. */
+/** The export of a bundle. Without `items`, it has all assets of the types that the caller may read. */
 export const BundleExport = z
   .object({
     items: z

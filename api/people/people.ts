@@ -25,7 +25,10 @@ export async function savePerson(pool: Pool, id: string, person: Person): Promis
   });
 }
 
-/** As it is stored in invitations. Letters beyond ASCII stay: some of them would become those of another address. */
+/**
+ * An address in the form in which invitations store it. Letters outside ASCII are kept: in lower case, some would equal
+ * the letters of another address.
+ */
 export function normalAddress(email: string): string {
   return email.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
 }

@@ -16,7 +16,7 @@ export function createComponents(known: Record<string, Schema>): Components {
   const schemas = { ...known };
 
   function toSchema(schema: z.ZodType, io: 'input' | 'output'): Schema {
-    // As a field of an object, because the outermost schema never becomes a reference.
+    // The schema is converted as a field of an object, because the outermost schema never becomes a reference.
     const made = z.toJSONSchema(z.object({ it: schema }), { io, unrepresentable: 'any', override: shorten }) as Schema;
     const { properties, $defs = {} } = made;
     for (const [local, definition] of Object.entries($defs)) add(nameOf(local), refer(definition));

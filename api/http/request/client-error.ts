@@ -11,7 +11,7 @@ export function readClientError(error: unknown, request: Request): AppError | un
   return new AppError(code, describe(error, request), { cause: error });
 }
 
-/** As http-errors makes them. */
+/** An error of the kind that the package http-errors creates. */
 interface ClientError extends Error {
   status: number;
   type?: string;

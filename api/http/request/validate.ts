@@ -12,7 +12,10 @@ interface Check {
   part: 'params' | 'query' | 'body';
   schema: z.ZodType | undefined;
   value: unknown;
-  /** Refuses a value with fields of which none is known: every field of an update is optional, so it would change nothing. */
+  /**
+   * Refuses a value with fields of which none is known: every field of an update is optional, so it would change
+   * nothing.
+   */
   isUpdate?: boolean;
 }
 
@@ -75,7 +78,7 @@ function refusedFields(
   return none;
 }
 
-/** For a route that takes no query. */
+/** The query of a route without parameters. */
 const NoFields = z.object({});
 
 /** Turns a stack overflow in a recursive `work`, caused by a deeply nested body, into a 400. */

@@ -59,7 +59,10 @@ function report(logger: Logger, error: AppError, about: Record<string, unknown>)
   else logger.error({ ...line, err: error }, 'request failed');
 }
 
-/** Without a stack if a server is away: then there is such a line for each request, and a stack makes it 1.5 kB long. */
+/**
+ * The log fields of an error. If a server is not reachable, every request logs such a line, so it has no stack, which
+ * would make it 1.5 kB long.
+ */
 function whyNotServed(error: AppError): { err: AppError } | { why: string } {
   const { code, message, cause } = error;
   if (code !== 'UNAVAILABLE') return { err: error };

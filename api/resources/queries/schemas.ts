@@ -88,7 +88,10 @@ export const DataQueryInputs = z
   .transform((body, check) => ({ inputs: givenInputs(body, inputNames, check) ?? {} }))
   .meta({ id: 'DataQueryInputs', examples: [exampleInputs] });
 
-/** With `cursor` (the `nextCursor` of an answer): the rows that follow; the query is not run again. */
+/**
+ * Inputs of a run. With `cursor`, the `nextCursor` of an earlier result, the rows that follow are returned and the query
+ * is not run again.
+ */
 export const DataQueryRun = z
   .object({ ...inputs, cursor: ResultCursor.optional() })
   .optional()

@@ -20,7 +20,7 @@ interface NamedTarget {
   datasourceType?: string | undefined;
 }
 
-/** Where a query goes: to a stored datasource, or to a type that needs none (`datasourceID` is null). */
+/** The target of a query: a stored datasource, or a type that needs none (`datasourceID` is null). */
 export interface QueryTarget {
   datasourceID: string | null;
   datasourceType: string;

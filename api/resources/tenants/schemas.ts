@@ -71,7 +71,7 @@ export const Tenant = z
   })
   .meta({ id: 'Tenant', examples: [exampleTenant] });
 
-/** For a tenant that is created with a database URL: whether a worker could connect. */
+/** Whether a worker could connect to the database of a tenant that is created with a database URL. */
 export const DatabaseConnection = z.object({ connected: z.boolean(), message: z.string().optional() }).meta({
   id: 'TenantDatabaseConnection',
   examples: [{ connected: true }],

@@ -10,7 +10,7 @@ export const widgetFileFields = {
   fileType: z.string(),
 };
 
-/** Where a file of widgets is read, and how configs name it. */
+/** The URL from which a file of widgets is read, and the path by which configs name it. */
 export function fileAddressOf(tenantID: string, fileID: string): { url: string; filePath: string } {
   const filePath = `widget-files/${tenantID}/${fileID}`;
   return { url: `/api/v1/tenants/${tenantID}/widgets/files?path=${encodeURIComponent(filePath)}`, filePath };

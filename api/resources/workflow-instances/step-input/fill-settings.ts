@@ -9,7 +9,10 @@ export const doubts = ['notKept', 'omitted', 'tooLong', 'plain'] as const;
 export type Doubt = (typeof doubts)[number];
 
 export interface FilledSettings {
-  /** With values in the place of templates. A text in doubt stands as it was written, unless it is `plain`. */
+  /**
+   * The settings, with values in the place of templates. A doubtful text stays as it was written, unless the doubt is
+   * `plain`.
+   */
   settings: JsonObject;
   doubts: { path: (string | number)[]; reason: Doubt }[];
 }
@@ -21,7 +24,10 @@ export interface KnownContext {
   isMissing(key: string | undefined): boolean;
 }
 
-/** Fills the templates of a node's settings from `ctx`, as the engine does. `maxLength`: of all values together, as JSON text. */
+/**
+ * Fills the templates of a node's settings from `ctx`, as the engine does. `maxLength`: of all values together, as JSON
+ * text.
+ */
 export function fillSettings(
   definition: AnyNode,
   data: JsonObject,

@@ -142,7 +142,7 @@ from (
   from (select key, value, octet_length(value::text) as length from run_map cross join lateral jsonb_each(scope) where id = $1) each
 ) given`;
 
-/** Where an iteration begins among the events: the last event of the iteration before it, and the first of its own. */
+/** The beginning of an iteration among the events: the last event of the iteration before it, and its own first event. */
 export async function findRange(
   pool: Pool,
   instanceID: string,
