@@ -29,7 +29,7 @@ export type NotifyCompletion = (channel: string, end: CompletionNotice) => void;
 
 /** Postgres refuses messages of 8,000 bytes and more. */
 const MAX_MESSAGE_BYTES = 7_500;
-/** A larger outcome is not sent. */
+/** Limit of an outcome in a notice. A larger one is left out. */
 export const MAX_OUTCOME_BYTES = 4_000;
 
 /** Collects the notices of one iteration of the event loop into few messages, because a commit may end many runs. */

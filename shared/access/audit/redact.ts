@@ -7,7 +7,7 @@ const MAX_BODY_LENGTH = 2_000;
 export const REDACTED = '[REDACTED]';
 const MAX_DEPTH = 30;
 
-/** Parts of the names of secret values, in any object. */
+/** Matches names of secret values, in any object: most of them by a part of the name. */
 const secretName =
   /passw(or)?d|^pass$|passphrase|passcode|secret|token|credential|authorization|cookie|api-?_?key|private-?_?key|access-?_?key|signature|bearer|connection-?_?(string|url|uri)|^dsn$|^pwd$|^otp$|^pin$/i;
 /** Names that match `secretName` and are not secret. */

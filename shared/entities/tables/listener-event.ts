@@ -30,7 +30,7 @@ export const ListenerEventSchema = defineEntity({
     heldBy: p.string().$type<DeferredBy>().nullable(),
     instanceID: p.uuid().nullable(),
     error: p.json().$type<JsonObject>().nullable(),
-    /** The outcome of each action, by its id. */
+    /** The outcome of each action, by the action's id. */
     actions: p.json().$type<JsonObject>().nullable(),
     replayOf: p.uuid().nullable(),
     finishedAt: p.datetime().nullable(),

@@ -65,7 +65,7 @@ const queueAfter = (creator: string, tenant: string, queue: string) => `
     (select 1, tenant_id, ${QUEUE_ID} from workflow_instance where ${QUEUED} and ${CREATOR} = ${creator} order by tenant_id, ${QUEUE_ID} limit 1)
   ) found order by round limit 1`;
 
-/** Whether a dispatch could find anything. It costs a tenth of one, and most runs that end leave nothing in the queue. */
+/** Whether a dispatch could find anything. This check costs a tenth of a dispatch, and most runs that end leave nothing in the queue. */
 export const HAS_QUEUED = `
 select exists (select from workflow_instance where ${QUEUED} and ${CREATOR} >= ${ALL_CREATORS})
   or exists (select from freed_key where id > 0) as waits`;

@@ -181,7 +181,7 @@ select id as "eventID", attempts as attempt from listener_event
 where tenant_id = $1 and ${DISPATCHED} and dispatched_at < now() - make_interval(secs => $2)
 order by dispatched_at, id limit ${MAX_DISPATCHED}`;
 
-/** Forgets the ids of deliveries, so that the sender's next delivery with one of them has an effect. */
+/** Deletes the deduplication keys of events, so that the sender's next delivery with one of them is processed. */
 export const FORGET_DEDUP = `delete from listener_dedup where event_id = any($1::uuid[]) and (listener_id, key) in (
   select listener_id, dedup_key from listener_event where id = any($1::uuid[]) and dedup_key is not null)`;
 
