@@ -21,7 +21,7 @@ interface Generation<T> {
   check(object: JsonObject): Promise<Checked<T>>;
 }
 
-/** A model that is told its faults twice and repeats them would repeat them again. */
+/** Attempts of a model. A model that repeats faults after two replies that named them would repeat them again. */
 const MAX_ATTEMPTS = 3;
 const MAX_OUTPUT_TOKENS = 8_000;
 

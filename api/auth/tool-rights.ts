@@ -10,7 +10,7 @@ export interface ToolRights {
    * The input of a tool call, without secrets, as the audit trail stores it: nothing of it if the tool's route is
    * private.
    */
-  inTrail(name: string, input: Json): Promise<Json>;
+  auditableInput(name: string, input: Json): Promise<Json>;
 }
 
 interface Described {
@@ -38,7 +38,7 @@ export function createToolRights(): ToolRights & { use(open: () => Promise<Descr
       const own = new Set((await allowed(tenantID, identity)).map(({ name }) => name));
       return names.filter((name) => tools.has(name) && !own.has(name));
     },
-    async inTrail(name, input) {
+    async auditableInput(name, input) {
       const tool = (await described()).tools.get(name);
       const isPrivate = tool && 'route' in tool && (tool.route.isPrivate || tool.route.isSecret);
       return isPrivate ? REDACTED : readable(input);

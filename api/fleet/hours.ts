@@ -4,7 +4,7 @@ import type { Pool } from '#shared/db/pool.ts';
 const HOUR_MS = 3_600_000;
 const HOURS = 24;
 interface HourRange {
-  /** Rows that one statement looks at. */
+  /** Rows that one statement reads. */
   slice: number;
   /** Statements of one reading: after a start of the process the earlier hours are counted by the next readings. */
   statements: number;

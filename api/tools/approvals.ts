@@ -144,7 +144,7 @@ export async function decideCall({ pool, toolRights }: DecisionServices, decisio
     const { rows } = await onClient(client)<Decided>(DECIDE, [tenantID, id, status, deciderID, reason, isApproved]);
     const [decided] = rows;
     if (!decided) return false;
-    const input = await toolRights.inTrail(decided.tool, JSON.parse(decided.shown) as Json);
+    const input = await toolRights.auditableInput(decided.tool, JSON.parse(decided.shown) as Json);
     await insertAuditRecords(client, [entryOf(decision, { ...decided, input })]);
     return true;
   });
@@ -161,7 +161,7 @@ export async function decideCall({ pool, toolRights }: DecisionServices, decisio
 
 interface DecisionServices {
   pool: Pool;
-  toolRights: Pick<ToolRights, 'inTrail'>;
+  toolRights: Pick<ToolRights, 'auditableInput'>;
 }
 
 interface Decided {

@@ -18,7 +18,7 @@ export type Decision = {
 
 interface DecisionServices {
   pool: Pool;
-  toolRights: Pick<ToolRights, 'inTrail'>;
+  toolRights: Pick<ToolRights, 'auditableInput'>;
 }
 
 interface Waiting {
@@ -56,7 +56,7 @@ export async function decideCalls(
     for (const decision of decisions) {
       const call = known.get(decision.toolCallID);
       if (!call || 'answer' in decision) continue;
-      const input = await toolRights.inTrail(call.tool, JSON.parse(call.shown) as Json);
+      const input = await toolRights.auditableInput(call.tool, JSON.parse(call.shown) as Json);
       await insertAuditRecords(client, [entryOf(chat, decision, { ...call, input })]);
     }
     // Not reached: without a session no call waits, so `decide` has refused the decision.
