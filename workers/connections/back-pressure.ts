@@ -1,15 +1,15 @@
 import type { Duplex } from 'node:stream';
 import type { Reservation } from '#shared/concurrency/memory-budget.ts';
 
-/** Reserves the bytes that a connection receives from the budget of its work, and pauses it until they are available. */
+/** Reserves memory for the bytes that a connection receives, from the budget of the work that uses it; pauses it until there is memory. */
 export interface BackPressure {
   /** Assigns the reservation of the work that uses the connection; undefined while none does. */
   assignTo(reservation: Reservation | undefined): void;
-  /** Call it with what arrives. */
+  /** Is called with the number of bytes that have arrived. */
   arrived(bytes: number, stream: Duplex): void;
   /** Reserves bytes that are announced, before they arrive. */
   announced(bytes: number, stream: Duplex): void;
-  /** Releases what was reserved: the work has passed it on. */
+  /** Releases the reserved bytes, after the work has passed the received data on. */
   settle(): void;
 }
 
@@ -31,7 +31,7 @@ export function createBackPressure(): BackPressure {
         const bytes = Math.max(STEP, -credit);
         const current = reservation;
         await current.reserve(bytes);
-        // The work that reserved them has ended, and has released them.
+        // The work has ended meanwhile, and its reservation was released with it.
         if (current !== reservation) break;
         reserved += bytes;
         credit += bytes;
@@ -68,7 +68,7 @@ export function createBackPressure(): BackPressure {
     arrived: spend,
     announced(bytes, stream) {
       spend(bytes, stream);
-      // They count again when they arrive.
+      // The announced bytes are counted again when they arrive.
       credit += bytes;
     },
     settle,

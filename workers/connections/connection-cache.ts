@@ -6,7 +6,7 @@ import type { Connection } from './connection.ts';
 
 type AnyConnection = Connection<AnyDatasource>;
 
-/** Identifies a datasource. One whose options have changed is a different one. */
+/** Identifies a datasource together with its options: with other options it has other connections. */
 export interface ConnectionKey {
   tenantID: string;
   /** Null for a datasource that is not stored, whose connections are not cached. */
@@ -34,7 +34,7 @@ interface Entry {
   opened: Promise<AnyConnection>;
   users: number;
   lastUsed: number;
-  /** Not used for new calls. */
+  /** Whether it gets no more calls, and is closed after the present ones. */
   isRetired: boolean;
 }
 

@@ -41,14 +41,15 @@ interface PoolSettings<C> {
   /** Called before each piece of work, once a connection may be checked out for it. */
   find(signal: AbortSignal): Promise<ConnectionSource<C>>;
   maxConnections: number;
-  /** More than this many for each connection are refused instead of waiting. Default: no limit. */
+  /** Pieces of work that may wait, for each connection; further ones are refused. Default: no limit. */
   maxWaitingPerConnection?: number;
   /** Called when no work is under way and no connection is idle. */
   onEmpty?(): void;
 }
 
-/** Firewalls drop idle connections without telling either side. */
+/** Idle connections are closed after this time, since firewalls drop them later without telling either side. */
 const IDLE_MS = 30_000;
+/** Time limit of a reset or a cancel. */
 const TIDY_MS = 5_000;
 
 interface Idle<C> {
@@ -83,7 +84,7 @@ export function createConnectionPool<C extends PooledConnection>({
   let users = 0;
   let isClosed = false;
 
-  /** The connection that was used last, so that surplus ones reach their idle limit. */
+  /** Returns the idle connection that was used last, so that surplus ones reach their idle limit. */
   function popIdle(key: string): C | undefined {
     if (key !== current) closeIdle();
     current = key;
@@ -134,8 +135,8 @@ export function createConnectionPool<C extends PooledConnection>({
   }
 
   /**
-   * The answer does not wait for this; the next work does. A connection whose work was stopped is closed: a late cancel would
-   * hit the next work on it.
+   * Takes a connection back. The result of the work is returned without waiting for this; the next work waits for it. A connection whose
+   * work was aborted is closed: a late cancel would hit the next work on it.
    */
   async function checkIn(
     { connection, key, isContended = () => false }: CheckedOut<C>,
@@ -150,18 +151,18 @@ export function createConnectionPool<C extends PooledConnection>({
         if (mayStay()) return reuse(connection, key);
       }
     } catch {
-      // It is closed.
+      // The connection is closed below.
     }
     connection.close();
   }
 
-  /** Resetting a connection takes less time than opening one, and needs no further connection at the server. */
+  /** Waits for a connection that is being reset, if there is one: that takes less time than opening another. */
   async function awaitReturned(source: ConnectionSource<C>, signal: AbortSignal): Promise<C> {
     if (returning.size > 0) await unlessAborted(signal, Promise.race(returning));
     return popIdle(source.key) ?? (await openUnlessReturned(source, signal));
   }
 
-  /** Opening may have to wait for the server's connection limit. A connection of this pool may be checked in before. */
+  /** Opens a connection, unless one of this pool is checked in before: opening may have to wait for the server's connection limit. */
   function openUnlessReturned({ key, open }: ConnectionSource<C>, signal: AbortSignal): Promise<C> {
     return new Promise((resolve, reject) => {
       const unneeded = new AbortController();

@@ -1,7 +1,7 @@
 import { AppError } from '#shared/core/errors.ts';
 import type { Json } from '#shared/core/json.ts';
 
-/** Smaller than the largest answer of a worker, since a message that was taken from a server must arrive. */
+/** Smaller than the largest answer of a worker, because a message that was removed from a queue must reach the client. */
 const MAX_BATCH_BYTES = 12_000_000;
 
 /** Messages for one answer. */

@@ -2,8 +2,8 @@ import type { Duplex } from 'node:stream';
 import type { BackPressure } from './back-pressure.ts';
 
 /**
- * Any program may answer as a server. An exception of the driver while it reads an answer ends this connection and not the
- * process. `check` sees the data before the driver does; `backPressure` pauses the stream when too much arrives.
+ * Protects the process from a driver's exceptions: any program may answer as a server, and an exception while the driver reads an answer
+ * ends only this connection. `check` is called with the data before the driver; `backPressure` pauses the stream when too much arrives.
  */
 export function guarded<S extends Duplex>(
   stream: S,

@@ -2,11 +2,11 @@ import { createHash } from 'node:crypto';
 import { AppError } from '#shared/core/errors.ts';
 import type { QueryResult } from './connection.ts';
 
-/** The table in the tenant's database. */
+/** Name of the table of receipts, in the database of the datasource. */
 export const RECEIPTS = 'gantry_receipt';
-/** An attempt is repeated within minutes, or as soon as the service is back. */
+/** Longer than the time after which an attempt is repeated: minutes, or an outage of the service. */
 export const RETENTION_DAYS = 30;
-/** Receipts past their time that each new one deletes, so that their number does not grow. */
+/** Expired receipts that are deleted after each new one, so that their number does not grow. */
 export const DELETED_AT_ONCE = 10;
 /** Limit of a stored result: that of the output of a node. */
 const MAX_RESULT_BYTES = 5 * 1024 * 1024;
@@ -32,7 +32,7 @@ export function writeResult(result: QueryResult): string {
 /** The result of the attempt that left the receipt. */
 export function readResult(text: string | null | undefined): QueryResult {
   if (typeof text === 'string') return JSON.parse(text) as QueryResult;
-  // Left by a statement that has ended the transaction itself, such as a procedure that commits.
+  // The receipt has no result if the statement has ended the transaction itself, as a procedure that commits does.
   throw new AppError(
     'CONFLICT',
     'An earlier attempt has begun the statement and left no result: whether it was completed is not known',

@@ -88,7 +88,7 @@ const EVICT_OLDEST = `
 delete from result_page where tenant_id = $1 and result_id in (
   select result_id from result_page where tenant_id = $1 group by result_id order by result_id desc offset $2)`;
 
-// Longer than the longest query: the retention of a result begins when it is complete.
+// The expiry is at first later than the end of the longest query; the retention of a result begins when it is complete.
 const INSERT_PAGE = `
 insert into result_page (result_id, page, tenant_id, source, caller_id, sealed, expires_at)
 values ($1, $2, $3, $4, $5, $6, now() + interval '2 hours')`;

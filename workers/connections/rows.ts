@@ -6,7 +6,7 @@ import { MAX_LEVELS, readJSON, TooDeep } from '#shared/core/lossless-json.ts';
 /** Bytes of one answer that are read; a longer answer is cut like one with too many rows. */
 export const MAX_READ_BYTES = 64 * 1024 * 1024;
 
-/** Columns of the same name are told apart, so that none hides another: `id`, `id_2`. */
+/** Makes the names of columns unique, so that none hides another: `id`, `id_2`. */
 export function columnKeys(names: readonly string[]): string[] {
   const taken = new Set(names);
   const seen = new Set<string>();
@@ -21,7 +21,7 @@ export function columnKeys(names: readonly string[]): string[] {
   });
 }
 
-/** Built from pairs, so that a column called `__proto__` is a column. */
+/** Makes an object from pairs, so that a column called `__proto__` is an ordinary field. */
 export function rowOf(keys: readonly string[], values: readonly Json[]): JsonObject {
   return Object.fromEntries(keys.map((key, index) => [key, values[index] ?? null]));
 }

@@ -44,7 +44,7 @@ export function createSharedConnection<C>({ where, open, isOpen, close }: Connec
     return entry;
   }
 
-  /** Not bound to the signal of the first call: other calls wait for the same connection. */
+  /** Opens the connection, without the signal of the first call, because other calls wait for the same connection. */
   async function openInTime(): Promise<C> {
     const signal = AbortSignal.any([ended.signal, AbortSignal.timeout(OPEN_MS)]);
     try {

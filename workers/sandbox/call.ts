@@ -3,7 +3,7 @@ import type { Json } from '#shared/core/json.ts';
 import type { Printed } from '#shared/workflow/run-log.ts';
 import type { Job } from './protocol.ts';
 
-interface Asked {
+interface CallOptions {
   job: Job;
   flow: FlowKey;
   onPrinted: ((printed: Printed) => void) | undefined;
@@ -13,13 +13,13 @@ interface Asked {
 export class Call {
   readonly job: Job;
   readonly flow: FlowKey;
-  /** Takes what the code prints, before the answer. */
+  /** Receives what the code has printed, before the answer. */
   readonly onPrinted: ((printed: Printed) => void) | undefined;
   /** Whether it must run alone in a host, because it was in a host that died. */
   isAlone = false;
-  /** In line for a host. */
+  /** Whether it waits for a host. */
   isWaiting = true;
-  /** Answered, although a host may still run it. */
+  /** Whether it has its answer; a host may still run it. */
   isSettled = false;
   /** Characters of the result. */
   resultLength = 0;
@@ -29,7 +29,7 @@ export class Call {
   readonly #answer = Promise.withResolvers<Json>();
   readonly #begin = Promise.withResolvers<boolean>();
 
-  constructor({ job, flow, onPrinted }: Asked, signal: AbortSignal, onAbort: (call: Call) => void) {
+  constructor({ job, flow, onPrinted }: CallOptions, signal: AbortSignal, onAbort: (call: Call) => void) {
     this.job = job;
     this.flow = flow;
     this.onPrinted = onPrinted;
@@ -39,7 +39,7 @@ export class Call {
       onAbort(this);
     };
     signal.addEventListener('abort', this.#onAbort);
-    // The caller may hear of it later: first it waits for its permit. Unhandled until then, it would end the process.
+    // The caller may await the answer later, because it first waits for its permit. A rejection before that must not count as unhandled.
     this.answer.catch(() => undefined);
   }
 
@@ -61,7 +61,7 @@ export class Call {
     this.#begin.resolve(true);
   }
 
-  /** The first answer counts. */
+  /** Answers the call; has no effect if it has an answer. */
   resolve(value: Json): void {
     this.#settle();
     this.#answer.resolve(value);

@@ -27,14 +27,14 @@ export class HostProcess {
   readonly owner: string | undefined;
   /** When it began to serve its owner, by this process's clock. */
   ownedSince = 0;
-  /** Ends it when its owner has been idle for some time. */
+  /** Timer that ends the host when its owner has been idle for some time. */
   retirement: NodeJS.Timeout | undefined;
   isReady = false;
   hasStarted = false;
-  /** Killed by the pool, so that no call is blamed for its exit. */
+  /** Whether the pool has killed it, so that no call is blamed for its exit. */
   isKilled = false;
   readonly #child: ChildProcess;
-  /** Tenants for which it probably has an idle isolate; it keeps the last 32. */
+  /** Tenants for which the host probably has an idle isolate: it caches the last 32. */
   readonly #known = new LRUCache<string, true>({ max: maxKnown });
 
   constructor({ capacity, owner }: HostOptions, events: HostEvents, logger: Logger) {

@@ -66,7 +66,7 @@ async function run(job: Job): Promise<void> {
 
 function explain(error: unknown, { isolate, stopped }: Running): CallOutcome {
   if (stopped) return { kind: 'timeout' };
-  // The host has not disposed of it, so isolated-vm has.
+  // The host has not disposed of the isolate, so isolated-vm has, because of its memory limit.
   if (isolate.isDisposed) return { kind: 'memory' };
   const message = error instanceof Error ? error.message : String(error);
   return message === 'Script execution timed out.'
@@ -98,9 +98,11 @@ function checkRunning(): void {
     return;
   }
   const now = performance.now();
+  // The process may take 256 MB more than at rest, and twice the memory limit of each running call, since the limits of isolates are soft.
   let allowedBytes = restBytes + 256 * 1024 * 1024 + isolates.idleBytes();
   for (const [id, call] of running) {
     allowedBytes += 2 * call.memoryMB * 1024 * 1024;
+    // isolated-vm ends code at the deadline, if it can; only after that the guard does.
     if (now > call.deadline + 4 * guardMs) stop(id, 'timeout');
     if (!call.isolate.isDisposed) continue;
     call.disposedAt ??= now;

@@ -25,7 +25,7 @@ export function createIsolates(onCatastrophe: (isolate: TenantIsolate) => void):
     max: maxIdle,
     ttl: maxIdleMs,
     ttlAutopurge: true,
-    // An isolate that is taken is deleted from the cache, and lives on.
+    // `take` deletes an isolate from the cache to use it, so a deleted one is not disposed of.
     dispose: (isolate, _key, reason) => reason !== 'delete' && isolate.dispose(),
   });
 
@@ -92,8 +92,8 @@ export class TenantIsolate {
   }
 
   /**
-   * Creates the next call's context in advance: 0.4 ms, the greater part of the cost of a call. On the host's own thread, since
-   * only our code runs in it, and the way to another thread and back takes half as long again.
+   * Creates the next call's context in advance, which takes 0.4 ms, the greater part of the cost of a call. It runs on the host's own
+   * thread, since only our code runs in the context; on another thread it would take half as long again.
    */
   prepare(): void {
     try {
@@ -115,8 +115,8 @@ export class TenantIsolate {
 
       // `check` made sure that this only makes a closure, so it may run on the host's own thread.
       const code = script.runSync(fresh.context, { reference: true });
-      const into = [code.derefInto({ release: true }), job.args, job.maxOutputBytes];
-      await fresh.start.apply(undefined, into, { timeout: remainingMs() }).catch(ignoreOwnRejection);
+      const startArgs = [code.derefInto({ release: true }), job.args, job.maxOutputBytes];
+      await fresh.start.apply(undefined, startArgs, { timeout: remainingMs() }).catch(ignoreOwnRejection);
       // No code is left to run in the context, so this cannot block.
       // Safe: `read` is our own code, and user code cannot replace it.
       const { ending, printed } = fresh.read.applySync(undefined, [], { result: { copy: true } }) as Reading;
@@ -130,9 +130,9 @@ export class TenantIsolate {
     }
   }
 
-  /** Runs callbacks of code that was stopped: those of its promises may still be waiting, so the time is limited. */
+  /** Reads what code that was stopped has printed. That may run waiting callbacks of its promises, so the time is limited. */
   #readPrinted({ read }: FreshContext, onPrinted: (printed: PrintedText) => void): void {
-    // The first call may report the rejection that `start` has left.
+    // Tried twice: the first attempt may throw the rejection that `start` has left.
     for (let attempt = 0; attempt < 2 && !this.isDisposed; attempt += 1)
       try {
         // Safe as in `run`.
@@ -140,7 +140,7 @@ export class TenantIsolate {
         if (printed) onPrinted(printed);
         return;
       } catch {
-        // Without its lines; the isolate is disposed of next.
+        // The printed lines are lost; the isolate is disposed of next.
       }
   }
 
@@ -196,7 +196,7 @@ function scriptKey({ names, code }: Job): string {
   return `${names.join()}\n${code}`;
 }
 
-/** `start` leaves one unhandled rejection behind on purpose; see there. */
+/** Ignores the unhandled rejection that `start` in `prelude.ts` leaves behind on purpose. */
 function ignoreOwnRejection(error: unknown): void {
   if (error !== 0) throw error;
 }

@@ -23,7 +23,7 @@ export interface SandboxRequest {
   memoryMB?: number;
   /** Default: the configured limit. */
   maxOutputBytes?: number;
-  /** Takes what the code prints, once it has ended, before the answer. Without it, that is dropped. */
+  /** Receives what the code has printed, when it has ended and before the answer. Without this function, that is dropped. */
   onPrinted?: (printed: Printed) => void;
 }
 
@@ -40,7 +40,7 @@ export interface Sandbox extends AsyncDisposable {
 interface SandboxConfig {
   processes: number;
   maxOutputBytes: number;
-  /** No process serves two tenants. */
+  /** Whether no process serves two tenants. */
   isPerTenant?: boolean;
   /** How long a process of one tenant stays without a call; default: 10 s. */
   idleMs?: number;
@@ -62,7 +62,7 @@ class Pool implements Sandbox {
   #quarantine: HostProcess | undefined;
   readonly #suspects = new LRUCache<string, true>({ max: maxQuarantined, ttl: suspicionMs });
   readonly #waiting = createFairQueue<Call>();
-  /** Share of the permits in all hosts but the quarantine, which has one. */
+  /** Limit of the calls of one creator in all hosts except the quarantine. */
   readonly #byCreator = createDynamicLimit();
   #tenureEnd: NodeJS.Timeout | undefined;
   #lastID = 0;
@@ -91,7 +91,7 @@ class Pool implements Sandbox {
     if (this.#isClosed) throw closing();
     const job = this.#jobOf(request);
     const reservation = currentReservation();
-    // Most calls have little data, and thousands of them are made in a second.
+    // Memory is reserved only for large arguments: most calls have little data, and thousands of them are made in a second.
     const bytes = job.args.length > LARGE ? job.args.length : 0;
     await reservation?.reserve(bytes);
     try {
@@ -107,7 +107,7 @@ class Pool implements Sandbox {
     const call = new Call(asked, signal, (aborted) => this.#abandon(aborted));
     this.#enqueue(call);
     this.#dispatch();
-    // A waiting call needs no permit of the engine or of the requests.
+    // While the call waits for a host, it releases its permit of the engine or of the requests.
     if (call.isWaiting) await currentPermit()?.releaseWhile(call.begun, signal);
     const answer = await call.answer;
     if (call.resultLength > LARGE) await currentReservation()?.reserve(call.resultLength);
@@ -197,7 +197,7 @@ class Pool implements Sandbox {
     return best;
   }
 
-  /** In all hosts, those that are not started yet included. */
+  /** Further calls that all hosts could run, those included that are not started yet. */
   #freeCalls(): number {
     let taken = 0;
     for (const host of this.#hosts) taken += host.calls.size;
@@ -247,7 +247,7 @@ class Pool implements Sandbox {
       this.#destroy(host, call, reply.outcome);
     } else if (call) {
       this.#release(host, call);
-      tellPrinted(call, reply.printed);
+      deliverPrinted(call, reply.printed);
       settle(call, reply.outcome);
       this.#dispatch();
       this.#retire(host);
@@ -324,7 +324,9 @@ class Pool implements Sandbox {
 const LARGE = 50_000;
 /** Calls of different tenants that run at once in one host, each on a thread: an endless loop takes one. */
 const callsPerHost = 8;
+/** Time that a host has to end a call, after the call's time limit or its cancellation, before it is killed. */
 const graceMs = 1000;
+/** Time that a host has to start. */
 const startMs = 15_000;
 /** How long a tenant stays suspect after its code has ended a host. */
 const suspicionMs = 60_000;
@@ -336,8 +338,8 @@ function costOf(host: HostProcess, { tenantID }: Call): number {
   return host.calls.size + (host.knows(tenantID) ? 0 : callsPerHost);
 }
 
-/** The host has composed the text of our own making, around texts of the user's. */
-function tellPrinted(call: Call, printed: PrintedText | undefined): void {
+/** Passes on what the code has printed. The JSON can be parsed safely, because our own code in the host has written it. */
+function deliverPrinted(call: Call, printed: PrintedText | undefined): void {
   if (!printed || call.isSettled || !call.onPrinted) return;
   const lines = JSON.parse(printed.lines) as { level: LogLevel; at: number; message: string }[];
   const dated = lines.map((line) => ({ ...line, at: new Date(line.at).toISOString() }));

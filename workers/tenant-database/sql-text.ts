@@ -11,17 +11,17 @@ interface SqlStatement {
 /** Tokens between two readings of the clock. */
 const STRIDE = 256;
 
-/** Shows the tokens of a text to `see`, until it says that it needs no more. Gives way to other work. */
-async function readTokens(sql: string, slice: TimeSlice, see: (token: SqlToken) => boolean): Promise<void> {
+/** Passes the tokens of a text to `onToken` until that returns false. Lets other work of the event loop run in between. */
+async function readTokens(sql: string, slice: TimeSlice, onToken: (token: SqlToken) => boolean): Promise<void> {
   let count = 0;
   for (const token of tokenize(sql, 'postgresql')) {
     count += 1;
     if (count % STRIDE === 0 && slice.isOver) await slice.renew();
-    if (!see(token)) return;
+    if (!onToken(token)) return;
   }
 }
 
-/** Splits SQL into its statements; empty ones are left out. Stops after `max + 1`. Gives way to other work. */
+/** Splits SQL into its statements; empty ones are left out. Stops after `max + 1`. Lets other work of the event loop run in between. */
 export async function splitStatements(sql: string, max: number): Promise<SqlStatement[]> {
   const splitting = new Splitting(sql);
   await readTokens(sql, createTimeSlice(), (token) => {
@@ -83,7 +83,7 @@ function createDepth() {
     },
     see(token: SqlToken, words: readonly string[]) {
       if (token.kind === 'mark') parentheses = Math.max(parentheses + (nesting[token.text] ?? 0), 0);
-      // `begin`, `atomic`, `case` and `end`; a word may have megabytes.
+      // Longer words than `atomic` are not needed, and a word may have megabytes.
       const word = token.kind === 'word' && token.text.length <= 6 ? token.text.toUpperCase() : '';
       if (words[0] === 'CREATE' && earlier === 'BEGIN' && word === 'ATOMIC') blocks += 1;
       else if (blocks > 0) blocks += blockWords[word] ?? 0;
@@ -98,12 +98,12 @@ interface Expression {
   field: string;
 }
 
-/** Deeper ones exceed the stack of Postgres sooner or later. */
+/** Deeper nesting may exceed the stack of Postgres. */
 const MAX_PARENTHESES = 200;
 
 /**
  * Requires that each text, which is put between parentheses in our statement, is exactly one expression: it must not end the
- * parentheses, begin a second statement, or hide what follows in a comment. Gives way to other work.
+ * parentheses, begin a second statement, or hide what follows in a comment. Lets other work of the event loop run in between.
  */
 export async function requireExpressions(expressions: readonly Expression[]): Promise<void> {
   const slice = createTimeSlice();

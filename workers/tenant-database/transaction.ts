@@ -26,7 +26,7 @@ export async function setStatementTimeout(connection: PostgresConnection, timeou
 /** Time after the server's own timeout, which ends only the statement and keeps the connection usable. */
 const GRACE_MS = 500;
 
-/** Cancels statements of a client that take longer. They may have changed the server's own timeout. */
+/** Cancels statements of a client that exceed the time limit; their SQL may have switched off the server's own timeout. */
 export async function withStatementTimeout<T>(
   connection: PostgresConnection,
   timeoutMs: number,

@@ -3,11 +3,11 @@ import type { JsonObject } from '#shared/core/json.ts';
 import type { DatasourceItem } from '../connection.ts';
 import type { PostgresConnection } from './connection.ts';
 
-/** Schemas, the tables and views of one, the columns of one of these. */
+/** Lists the schemas; below a schema its tables and views; below a table or view its columns. */
 export async function browse(connection: PostgresConnection, path: readonly string[]): Promise<DatasourceItem[]> {
-  const question = questions[path.length];
-  if (!question) throw new AppError('NOT_FOUND', 'There is nothing below a column');
-  const { rows } = await connection.query<Row>(question, [...path]);
+  const statement = statements[path.length];
+  if (!statement) throw new AppError('NOT_FOUND', 'There is nothing below a column');
+  const { rows } = await connection.query<Row>(statement, [...path]);
   if (rows.length === 0 && path.length > 0) await mustExist(connection, path);
   return rows.map(({ name, kind, type, details }) => ({
     name,
@@ -81,4 +81,4 @@ select a.attname as name, 'column' as kind, pg_catalog.format_type(a.atttypid, a
  order by a.attnum`;
 
 /** Statements by the length of the path. */
-const questions: readonly string[] = [SCHEMAS, TABLES, COLUMNS];
+const statements: readonly string[] = [SCHEMAS, TABLES, COLUMNS];

@@ -10,27 +10,27 @@ const MAX_TEXT_BYTES = 16 * 1024 * 1024;
 
 /**
  * Checks a server's messages before the driver reads them. On a text without its end the driver would loop for ever and block the
- * process; a message that is too long it would buffer in memory. `announce` is told how long a long row is, before it arrives.
+ * process; a message that is too long it would buffer in memory. `announce` is called with the length of a long row before the row arrives.
  */
 export function createMessageCheck(announce: (bytes: number) => void = () => undefined): (data: Buffer) => void {
   const header = Buffer.alloc(HEADER);
-  let known = 0;
-  let rest = 0;
+  let headerBytes = 0;
+  let remaining = 0;
   let texts: Buffer[] | null = null;
 
   function begin(): void {
     const length = header.readInt32BE(1);
     checkLength(length, kind());
-    rest = length - SHORTEST;
+    remaining = length - SHORTEST;
     if (length > LONG_ROW_BYTES && kind() === 'D') announce(length);
     // Rows, nearly all messages, have no NUL-terminated texts.
     texts = isWhole[kind()] ? [] : null;
-    if (rest === 0) end();
+    if (remaining === 0) end();
   }
 
   function end(): void {
     if (texts && !isWhole[kind()]?.(Buffer.concat(texts))) throw broken();
-    known = 0;
+    headerBytes = 0;
   }
 
   function kind(): string {
@@ -38,24 +38,24 @@ export function createMessageCheck(announce: (bytes: number) => void = () => und
   }
 
   function readHeader(data: Buffer): number {
-    const read = data.copy(header, known);
-    known += read;
-    if (known === HEADER) begin();
+    const read = data.copy(header, headerBytes);
+    headerBytes += read;
+    if (headerBytes === HEADER) begin();
     return read;
   }
 
   function readBody(data: Buffer): number {
-    const part = data.subarray(0, rest);
+    const part = data.subarray(0, remaining);
     texts?.push(part);
-    rest -= part.length;
-    if (rest === 0) end();
+    remaining -= part.length;
+    if (remaining === 0) end();
     return part.length;
   }
 
   return (data) => {
     for (let at = 0; at < data.length; ) {
       const unread = data.subarray(at);
-      at += known === HEADER ? readBody(unread) : readHeader(unread);
+      at += headerBytes === HEADER ? readBody(unread) : readHeader(unread);
     }
   };
 }
@@ -84,7 +84,7 @@ const isWhole: Readonly<Record<string, (body: Buffer) => boolean>> = {
   T: hasColumns,
 };
 
-/** Texts with an empty one after the last. */
+/** Whether the body is a list of texts that ends with an empty one. */
 function isList(body: Buffer): boolean {
   return body.at(-1) === 0 && (body.length === 1 || body.at(-2) === 0);
 }

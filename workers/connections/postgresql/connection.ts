@@ -15,13 +15,13 @@ export interface PostgresConnection extends PooledConnection {
   /** Name of the server in errors. */
   readonly where: string;
   readonly driver: pg.Client;
-  /** For work that stops reading for a while. */
+  /** The socket, for work that pauses reading. */
   readonly stream: Socket;
   readonly backPressure: BackPressure;
   readonly types: Types;
-  /** For our own statements, whose answers are small and of known types. */
+  /** Runs statements of our own, whose answers are small and of known types. */
   readonly query: pg.Client['query'];
-  /** For a tenant's database over its quota: drops an object, which its role may not. Returns the command tag. */
+  /** Present for a tenant's database over its quota: drops an object, which this connection's role may not. Returns the command tag. */
   dropAsOwner?(sql: string): Promise<string>;
   /** Notices of the server since the last call. */
   takeNotices(): Notice[];

@@ -52,7 +52,7 @@ export function createDatasourceConnection(
     browse: (path, signal) => withConnection(signal, (connection) => browse(connection, path)),
     async explain({ statement }, { signal }) {
       const { sql, params } = render(statement);
-      // Never ANALYZE, which would run the statement; after the options it is a syntax error.
+      // Without ANALYZE, which would run the statement. The client cannot add it: after the options it is a syntax error.
       const explained = { sql: `EXPLAIN (FORMAT JSON) ${sql}`, params, maxRows: 1 };
       const { data } = await withConnection(signal, (connection) => executeStatement(connection, explained));
       return (data as { 'QUERY PLAN': Json }[])[0]?.['QUERY PLAN'] ?? null;
@@ -60,7 +60,7 @@ export function createDatasourceConnection(
   };
 }
 
-/** The transaction is rolled back when the connection is checked in. */
+/** Does work in a read-only transaction, which is rolled back when the connection is checked in. */
 async function readOnly<T>(connection: PostgresConnection, sql: string, work: () => Promise<T>): Promise<T> {
   await connection.query('begin read only');
   try {

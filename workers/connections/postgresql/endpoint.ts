@@ -18,7 +18,7 @@ export interface PostgresEndpoint {
   /** Tried in order: a server may accept the user with one of them only. */
   encryption: readonly Encryption[];
   tls: ConnectionOptions;
-  /** Gantry made the role, so its time limits are not a choice of the server's owner. */
+  /** Whether Gantry has created the role. Its time limit is then replaced; otherwise it is the choice of the server's owner. */
   isOurs: boolean;
 }
 

@@ -25,7 +25,7 @@ function usableError(error: unknown, connection: CheckedOutConnection): unknown 
   if (error instanceof AppError) return error;
   const known = statementError(error);
   if (known) return known;
-  // While the connection is open, the fault is our own.
+  // While the connection is open, another error is a fault of our own.
   if (connection.isOpen && !(error instanceof pg.DatabaseError)) return error;
   return withDetails(upstreamError(reasonOf(error) ?? 'lost', connection.where, error), { sent: true });
 }
@@ -74,7 +74,7 @@ export function connectError(
   return upstreamError(reason, where, error);
 }
 
-/** "No entry in pg_hba.conf" for a connection with, or without, encryption. */
+/** Whether the server may accept the connection with another encryption: the code of "no entry in pg_hba.conf". */
 export function isForThisEncryption(error: unknown): boolean {
   return error instanceof pg.DatabaseError && error.code === '28000';
 }

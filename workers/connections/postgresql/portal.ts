@@ -27,13 +27,14 @@ export interface Budget {
 export interface RawResult {
   /** Null for a statement that returns no rows. */
   fields: FieldDef[] | null;
-  /** Empty when `onRows` has taken them. */
+  /** Empty if they were passed to `onRows`. */
   rows: RawRow[];
-  /** Number of rows read, taken ones included. */
+  /** Number of rows read, including those that were passed to `onRows`. */
   rowCount: number;
   bytes: number;
-  /** The command tag: `INSERT 0 5`. None for an empty statement, and when reading was stopped. */
+  /** The command tag: `INSERT 0 5`. Null for an empty statement, and when reading was stopped. */
   tag: string | null;
+  /** Whether the server had more rows than the budget allows. */
   isCut: boolean;
 }
 
@@ -71,7 +72,7 @@ interface ParameterDescription {
   dataTypeIDs: number[];
 }
 
-/** The driver calls these handlers, each for the message of its name. */
+/** Describes a statement. The driver calls the method `handleX` when the server sends the message X. */
 class Preparation implements Submittable {
   readonly answer: Promise<Description>;
   readonly #sql: string;
@@ -88,13 +89,13 @@ class Preparation implements Submittable {
 
   submit(connection: Connection): void {
     this.#connection = connection;
-    connection.once('parameterDescription', this.#keep);
+    connection.once('parameterDescription', this.#onParameters);
     connection.parse({ name: '', text: this.#sql, types: [] }, true);
     connection.describe({ type: 'S', name: '' }, true);
     connection.sync();
   }
 
-  readonly #keep = ({ dataTypeIDs }: ParameterDescription): void => {
+  readonly #onParameters = ({ dataTypeIDs }: ParameterDescription): void => {
     this.#parameters = dataTypeIDs;
   };
 
@@ -112,7 +113,7 @@ class Preparation implements Submittable {
   }
 
   #end(): void {
-    this.#connection?.off('parameterDescription', this.#keep);
+    this.#connection?.off('parameterDescription', this.#onParameters);
     if (this.#error) this.#settle.reject(this.#error);
     else this.#settle.resolve({ parameters: this.#parameters, fields: this.#fields });
   }
@@ -125,8 +126,8 @@ class Portal implements Submittable {
   readonly #settle = Promise.withResolvers<RawResult>();
   readonly #result: RawResult = { fields: null, rows: [], rowCount: 0, bytes: 0, tag: null, isCut: false };
   #connection: Connection | undefined;
-  /** Every JSON row repeats the column names. */
-  #named = 0;
+  /** Characters of the column names, which every row repeats in JSON. */
+  #namesLength = 0;
   /** Rows of the last fetch. */
   #batch = { rows: 0, bytes: 0 };
   /** Bytes of the rows that are not passed on yet. */
@@ -152,13 +153,13 @@ class Portal implements Submittable {
 
   handleRowDescription({ fields }: { fields: FieldDef[] }): void {
     this.#result.fields = fields;
-    for (const { name } of fields) this.#named += name.length + 6;
+    for (const { name } of fields) this.#namesLength += name.length + 6;
   }
 
   handleDataRow({ fields: row }: { fields: RawRow }): void {
     const result = this.#result;
     if (result.isCut) return;
-    let bytes = this.#named;
+    let bytes = this.#namesLength;
     for (const value of row) bytes += value?.length ?? 4;
     result.isCut = !this.#hasRoomFor(bytes);
     if (result.isCut) return;
@@ -177,23 +178,23 @@ class Portal implements Submittable {
     return this.#result.rowCount === 0 ? maxBytes > 0 : this.#result.bytes + bytes <= maxBytes;
   }
 
-  /** The rows are larger than earlier ones, so the requested batch is too large for memory. */
+  /** Pauses a batch that turns out too large for memory, because its rows are larger than earlier ones, until its rows are passed on. */
   #pause(): void {
     const stream = this.#connection?.stream;
     stream?.pause();
-    this.#handOver(() => stream?.resume());
+    this.#deliver(() => stream?.resume());
   }
 
-  /** There are more rows. The sync that ends the portal also commits what the statement did. */
+  /** Is called after a batch if there are more rows. The sync that ends the portal also commits what the statement did. */
   handlePortalSuspended(connection: Connection): void {
-    this.#handOver(() => {
+    this.#deliver(() => {
       if (this.#result.isCut) this.#sync(connection);
-      else fetch(connection, this.#nextPortion());
+      else fetch(connection, this.#nextBatchRows());
     });
   }
 
-  /** As many rows as should fit, and one more to know whether there are others. */
-  #nextPortion(): number {
+  /** Number of rows to fetch next: as many as should fit, and one more to know whether there are others. */
+  #nextBatchRows(): number {
     const { budget } = this.#request;
     const { rowCount, bytes } = this.#result;
     const size = Math.max(1, this.#batch.bytes / Math.max(1, this.#batch.rows));
@@ -205,7 +206,7 @@ class Portal implements Submittable {
 
   handleCommandComplete({ text }: { text: string }, connection: Connection): void {
     this.#result.tag = text;
-    this.#handOver(() => this.#sync(connection));
+    this.#deliver(() => this.#sync(connection));
   }
 
   handleEmptyQuery(connection: Connection): void {
@@ -216,7 +217,7 @@ class Portal implements Submittable {
     this.#isOver = true;
     this.#settle.reject(this.#copyError ?? error);
     this.#sync(connection);
-    // No consumer takes the rows that are not passed on.
+    // No more rows are passed on, so nothing else would resume a paused connection.
     connection.stream.resume();
   }
 
@@ -225,7 +226,7 @@ class Portal implements Submittable {
     this.#settle.resolve(this.#result);
   }
 
-  /** COPY FROM STDIN waits for rows: it is told that there are none, and answers with an error. */
+  /** Answers COPY FROM STDIN, which waits for rows, with a failure. The server then sends an error. */
   handleCopyInResponse(connection: Connection): void {
     this.#copyError = this.#copyNotSupported();
     // The method is missing in the driver's types.
@@ -239,21 +240,21 @@ class Portal implements Submittable {
 
   #copyNotSupported(): AppError {
     const message = 'COPY from STDIN or to STDOUT sends rows beside the statement: use INSERT or SELECT';
-    // Earlier statements may have taken effect.
+    // `sent`: earlier statements may have taken effect.
     return invalidField(this.#request.field ?? 'statement', message, { details: { sent: true } });
   }
 
-  /** Goes on when the present rows have been taken, in their order. */
-  #handOver(goOn: () => void): void {
+  /** Passes the rows read so far to `onRows`, after earlier ones, and then proceeds. */
+  #deliver(proceed: () => void): void {
     const { onRows } = this.#request;
-    if (!onRows) return goOn();
+    if (!onRows) return proceed();
     const rows = this.#result.rows.splice(0);
     this.#pendingBytes = 0;
     this.#delivery = this.#delivery.then(async () => {
       if (this.#isOver) return;
       try {
         if (rows.length > 0) await onRows(rows, this.#result.fields ?? []);
-        if (!this.#isOver) goOn();
+        if (!this.#isOver) proceed();
       } catch (error) {
         this.#giveUp(error);
       }
@@ -267,7 +268,7 @@ class Portal implements Submittable {
     this.#connection?.stream.destroy();
   }
 
-  /** Sent once: each sync is answered, and a second answer would end the next query. A commit may fail after the first. */
+  /** Sends a sync only once, also when the commit fails after it: the server answers each, and a second answer would end the next query. */
   #sync(connection: Connection): void {
     if (!this.#isSynced) connection.sync();
     this.#isSynced = true;

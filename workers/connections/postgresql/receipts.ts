@@ -58,11 +58,11 @@ async function attempt(
       throw invalidField('query', 'must not begin or end a transaction in a node with `exactlyOnce`');
     await query(WRITE, [key, writeResult(result)]);
     await query('commit');
-    // The account may lack the right, and the work is done.
+    // A failure is ignored: the work is committed, and the account may lack the right to delete.
     await query(DELETE_OLD).catch(() => undefined);
     return result;
   } catch (error) {
-    // If the connection is lost, the server does the same.
+    // If the connection is lost, the server rolls back by itself.
     await query('rollback').catch(() => undefined);
     throw error;
   }

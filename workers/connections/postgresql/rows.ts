@@ -47,8 +47,8 @@ export function rowsOf(rows: readonly RawRow[], fields: readonly FieldDef[], typ
 }
 
 /**
- * Hands the rows over as they arrive. Learns their types before, because the connection cannot run another statement between the
- * batches of an answer.
+ * Passes the rows to `onRows` as they arrive. Reads their types before, because the connection cannot run another statement between
+ * the batches of an answer.
  */
 export async function streamRows(
   connection: PostgresConnection,
@@ -65,7 +65,7 @@ export async function streamRows(
   });
 }
 
-/** Values as parameters. Only the form of lists and objects depends on the type that the server expects. */
+/** Writes values as parameters. The types that the server expects are read only for lists and objects, whose form depends on them. */
 export async function writeParams(
   connection: PostgresConnection,
   { sql, params }: { sql: string; params: readonly Json[] },

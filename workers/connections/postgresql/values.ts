@@ -14,7 +14,7 @@ interface PostgresType {
 /** A type and its modifier; `-1` for none. */
 export type Kind = Pick<FieldDef, 'dataTypeID' | 'dataTypeModifier'>;
 
-/** The types of one database, learned as they come up. */
+/** The types of one database. `learn` reads those from its catalogue that are not known yet. */
 export interface Types {
   learn(query: CatalogQuery, kinds: readonly Kind[]): Promise<void>;
   /** Name in SQL. */
@@ -29,7 +29,7 @@ type CatalogQuery = (sql: string, values: unknown[]) => Promise<{ rows: TypeRow[
 
 interface TypeRow extends PostgresType {
   id: number;
-  /** Null for types that were read as parts of others. */
+  /** Null for a type that was read only because another has it as its element or base. */
   modifier: number | null;
   name: string | null;
 }
@@ -96,7 +96,7 @@ function keyOf({ dataTypeID, dataTypeModifier }: Kind): string {
   return `${dataTypeID} ${dataTypeModifier}`;
 }
 
-/** The two vector types are arrays with a different text form. */
+/** The two vector types are arrays with another text form, so they are not read as arrays. */
 const QUESTION = `
 with recursive asked as (
   select distinct a.id, a.modifier from unnest($1::pg_catalog.oid[], $2::pg_catalog.int4[]) as a(id, modifier)

@@ -29,15 +29,15 @@ interface Move {
   to: TenantServer;
 }
 
-/** A move that stops reporting for as long is over; work of the tenant then goes on where the database was. */
+/** Lease of a move. If it is not renewed for so long, the move has failed, and work of the tenant continues on the old server. */
 const LEASE_SECONDS = 30;
 const RENEW_MS = 5_000;
-/** Time for statements that were under way. */
+/** Time that running statements of the tenant have to end. */
 const MAX_WORK_MS = 20_000;
 
 /**
- * Moves a tenant's database to another server. Until the last statement, which changes the row, the database on the old server
- * counts: a failure before leaves it as it was.
+ * Moves a tenant's database to another server. Until the last statement, which changes the row, the database on the old server stays
+ * in use: a failure before leaves it as it was.
  */
 export async function moveDatabase(
   { tenantID, target }: { tenantID: string; target: string },
@@ -112,7 +112,7 @@ async function copyLocked(move: Move, needs: MoveNeeds): Promise<void> {
   }
 }
 
-/** A lease that has expired may have let in work, which the copy would lack: the move then fails. */
+/** Renews the lease of the move. After it has expired, the tenant may have changed data that the copy lacks, so the move fails. */
 async function renew({ id }: Move, pool: Pool, lost: AbortController): Promise<void> {
   while (!lost.signal.aborted) {
     await sleep(RENEW_MS, undefined, { signal: lost.signal }).catch(() => undefined);
@@ -126,7 +126,7 @@ async function renew({ id }: Move, pool: Pool, lost: AbortController): Promise<v
   }
 }
 
-/** Lets work end that had begun. Then keeps out the role, also clients that know its password, and ends what still runs. */
+/** Waits for running statements, then forbids the tenant's role to sign in and ends its sessions. */
 async function stopWork({ from, database: { roleName } }: Move): Promise<void> {
   for (let waitedMs = 0; waitedMs < MAX_WORK_MS; waitedMs += 100) {
     const { rowCount } = await from.admin.query(WORKING, [roleName]);
@@ -145,13 +145,13 @@ async function copy(
   const { databaseName, roleName } = database;
   if (await hasPrepared(from.admin, databaseName))
     throw new Error('The database has prepared transactions, which a dump would lack; nothing was moved');
-  // The row may be of an earlier move away from that server.
+  // After an earlier move away from the target server, the database there may still be listed for removal: that would drop the copy.
   await pool.query('delete from tenant_database_removal where server = $1 and database_name = $2', [
     to.name,
     databaseName,
   ]);
   await withAdmin(to, async (connection) => {
-    // Left behind by a move that was interrupted.
+    // An interrupted move may have left a role and a database.
     await dropRoleAndDatabase(connection, { server: to, databaseName, roleName });
   });
   const hasLargeObjects = await from.on(databaseName, async (client) => {
@@ -179,15 +179,15 @@ async function copySettings({ from, to, database }: Pick<Move, 'from' | 'to' | '
         .split('.')
         .map((part) => quoteName(part))
         .join('.');
-      // A list is quoted otherwise than a word: the server does it. In one statement, because a value such as `statement_timeout = 1`
-      // would hold for the next one.
+      // The server quotes the value, because a list is quoted differently from a word. One statement sets and stores it: a value such as
+      // `statement_timeout = 1` would already apply to a second statement.
       const body = `begin perform set_config(${quoteLiteral(name)}, ${quoteLiteral(value)}, true); alter ${target} set ${setting} from current; end`;
       await connection.query(`do ${quoteLiteral(body)}`);
     }
   });
 }
 
-/** From here on the copy counts, and the old database is on the list of those to drop. */
+/** Switches the tenant to the copy, and lists the old database for removal. */
 async function change({ id, tenantID, database, from, to }: Move, pool: Pool): Promise<void> {
   await inTransaction(pool, async (client) => {
     const { rowCount } = await client.query(
@@ -202,12 +202,13 @@ async function change({ id, tenantID, database, from, to }: Move, pool: Pool): P
   });
 }
 
+/** Lets the role sign in on the old server again, after a failed move. */
 async function putBack({ id, from, database }: Move, pool: Pool): Promise<void> {
   const { rows } = await pool.query<{ server: string; full: boolean }>(
     'select server, full_since is not null as full from tenant_database where id = $1',
     [database.id],
   );
-  // An answer may have been lost after the change was made.
+  // The change may have been committed although its answer was lost: then there is nothing to undo.
   if (rows[0]?.server !== from.name) return;
   if (!rows[0].full) await from.admin.query(`alter role ${quoteName(database.roleName)} login`);
   await pool.query('update tenant_database set move_id = null, moving_until = null where move_id = $1', [id]);

@@ -19,14 +19,13 @@ interface Sweep {
 /** Longer than any request may take: a statement gets 3,660 s at most. */
 const MAX_STATEMENT_SECONDS = 3_700;
 
-/** Sampling takes seconds. */
+/** Longest analysis of a table by autovacuum, which takes seconds if no function of a tenant delays it. */
 const MAX_ANALYZE_SECONDS = 60;
 
 /**
- * Ends connections of tenants' roles that belong to no worker, or whose statement or transaction is too old, and rolls back
- * transactions that were prepared as long ago. Of autovacuum's few
- * workers it ends those that analyze a table of a tenant for too long: they call the tenant's functions in its indexes, without a time
- * limit. Returns the number of processes and transactions.
+ * Ends connections of tenants' roles that belong to no worker, or whose statement or transaction is too old, and rolls back old prepared
+ * transactions. Ends workers of autovacuum that analyze a table of a tenant for too long: they call functions of the tenant in its
+ * indexes without a time limit, and a server has few such workers. Returns the number of ended processes and transactions.
  */
 export async function endOrphans({
   pool,
@@ -68,7 +67,7 @@ interface Owned {
   isComplete: boolean;
 }
 
-// A worker of an older version has a session and reports nothing.
+// `isComplete`: all workers that have a session have reported. A worker of an older version has a session and does not report.
 const OWNED = `
 with report as (select * from tenant_connection where written_at > now() - interval '1 minute')
 select d.server, array_agg(d.database_name) as databases, array_agg(d.role_name) || array_agg(d.role_name || '_full') as roles,

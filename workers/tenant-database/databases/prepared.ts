@@ -9,8 +9,8 @@ interface Prepared {
   database: string;
 }
 
-interface Which {
-  /** Those of these roles, or in this database. */
+interface PreparedFilter {
+  /** Transactions of these roles, or in this database. */
   roles?: readonly string[];
   database?: string;
   olderThanSeconds?: number;
@@ -24,13 +24,13 @@ interface Which {
 export async function rollBackPrepared(
   server: TenantServer,
   connection: Pick<PoolClient, 'query'>,
-  { roles, database, olderThanSeconds = 0 }: Which,
+  { roles, database, olderThanSeconds = 0 }: PreparedFilter,
 ): Promise<number> {
   const { rows } = await connection.query<Prepared>(FIND, [roles ?? [], database ?? null, olderThanSeconds]);
   for (const { gid, owner, database: name } of rows) {
     await reopenDatabase(connection, name);
     await server.on(name, async (client) => {
-      // Only its owner and superusers may, in its database.
+      // Only the owner of the transaction and superusers may roll it back, and only in its database.
       await client.query(`set role ${quoteName(owner)}`);
       await client.query(`rollback prepared ${quoteLiteral(gid)}`);
     });

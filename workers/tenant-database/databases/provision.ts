@@ -43,7 +43,7 @@ interface Row {
   ready: boolean;
 }
 
-/** Limit of one role, over all worker processes. */
+/** Connections of one role, over all worker processes. */
 const MAX_ROLE_CONNECTIONS = 40;
 const REVOKE_LOCK = 7_265_017;
 
@@ -156,7 +156,7 @@ async function closeDeployment(connection: PoolClient): Promise<void> {
   if (!before.open) return;
   await connection.query('begin');
   try {
-    // Concurrent changes of the rights of one database fail.
+    // The lock is needed because concurrent changes of the rights of one database fail.
     await connection.query('select pg_advisory_xact_lock($1)', [REVOKE_LOCK]);
     await connection.query(`revoke connect, temporary on database ${quoteName(before.name)} from public`);
     await connection.query('commit');
@@ -209,20 +209,20 @@ export async function setDefaults(connection: Pick<Pool, 'query'>, roleName: str
 async function makeDatabase(
   connection: PoolClient,
   { databaseName, roleName }: OwnDatabase,
-  given?: 'template0',
+  requestedTemplate?: 'template0',
 ): Promise<void> {
   const database = quoteName(databaseName);
   const { rowCount } = await connection.query('select from pg_database where datname = $1', [databaseName]);
   if (rowCount === 0) {
     const { rows } = await connection.query<{ template: string }>(FIND_TEMPLATE);
-    const template = given ?? rows[0]?.template ?? 'template0';
+    const template = requestedTemplate ?? rows[0]?.template ?? 'template0';
     await connection.query(`create database ${database} owner ${quoteName(roleName)} template ${template}`);
   }
   await connection.query(`alter database ${database} connection limit ${MAX_ROLE_CONNECTIONS}`);
   await connection.query(`revoke all on database ${database} from public`);
 }
 
-// template1 only where ops/tenant-server.sql has prepared it: elsewhere it may hold anything.
+// template1 only where ops/tenant-server.sql has prepared it: elsewhere it may contain anything.
 const FIND_TEMPLATE = `
 select case when shobj_description(oid, 'pg_database') = 'template of tenant databases' then 'template1' else 'template0' end as template
 from pg_database where datname = 'template1'`;

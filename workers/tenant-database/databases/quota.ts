@@ -57,14 +57,14 @@ export async function measureDatabases(needs: Needs): Promise<void> {
       const { admin } = servers.get(name);
       const { rows: sizes } = await admin.query<Size>(SIZES, [databases.map(({ database_name }) => database_name)]);
       const sizeOf = new Map(sizes.map((one) => [one.name, one]));
-      for (const row of databases) await note(row, sizeOf.get(row.database_name), needs);
+      for (const row of databases) await recordSize(row, sizeOf.get(row.database_name), needs);
     } catch (error) {
       logger.warn({ err: error, server: name }, 'databases of a server were not measured');
     }
   }
 }
 
-async function note(row: Row, size: Size | undefined, needs: Needs): Promise<void> {
+async function recordSize(row: Row, size: Size | undefined, needs: Needs): Promise<void> {
   const { bytes = 0, shared = 0 } = size ?? {};
   const { pool, servers, logger } = needs;
   const { maxBytes } = servers;
@@ -81,7 +81,7 @@ async function clearTexts(
 ): Promise<void> {
   const [database, role] = [quoteName(database_name), quoteName(role_name)];
   try {
-    // In one message, which is a transaction. The tenant may hold the locks that this needs.
+    // One message is one transaction. The lock timeout is short, because the tenant may hold the locks that this needs.
     await admin.query(`set local lock_timeout = '2s'; comment on database ${database} is null; alter database ${database} reset all;
       alter role ${role} in database ${database} reset all; alter role ${role} reset all`);
     await setDefaults(admin, role_name);
@@ -115,7 +115,7 @@ async function switchAccess(row: Row, isFull: boolean, { pool, servers, secrets,
   }
 }
 
-/** Each step may have been done by an attempt that was interrupted. */
+/** Closes a full database to its owner. Every step can be repeated, because an earlier attempt may have been interrupted. */
 async function close(server: TenantServer, database: OwnDatabase, mark: () => Promise<unknown>): Promise<void> {
   const { databaseName, roleName, password } = database;
   const limited = roleWhenFull(roleName);
@@ -153,7 +153,7 @@ async function reopen(server: TenantServer, { roleName }: OwnDatabase, mark: () 
 }
 
 /**
- * Drops an object of a full database in the name of the owner, which runs none of the tenant's code. Names are looked up as on the
+ * Drops an object of a full database as the owner; a drop runs no code of the tenant. Names are looked up as on the
  * connection of the request. Returns the command tag.
  */
 export async function dropAsOwner(

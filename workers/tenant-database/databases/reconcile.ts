@@ -91,7 +91,7 @@ function guardOf(server: TenantServer, resources: AsyncDisposableStack, logger: 
             "ended connections that filled a server's catalogues",
           );
       } catch (error) {
-        // The server may not have been started yet; that one is away is said elsewhere.
+        // The server may not have been started yet. A server that does not answer is reported by `check servers`.
         if (!isConnectionError(error)) throw error;
       }
     },

@@ -43,10 +43,10 @@ async function workOff(entry: Entry, { pool, servers, logger }: Needs): Promise<
   try {
     const server = servers.find(entry.server);
     if (!server) throw new Error(`TENANT_DATABASES_URL does not name the server ${entry.server}`);
-    // A creation may be under way, which began before the tenant was deleted.
     await server.ready();
+    // The lock excludes a creation of the database that began before the tenant was deleted.
     return await tryTenantDatabaseLock(pool, entry.deleted_tenant_id, async () => {
-      // A move back to the server takes the entry off the list.
+      // A move of the database back to this server removes the entry.
       const { rowCount } = await pool.query(STILL_LISTED, [entry.id]);
       if (rowCount === 0) return;
       await remove(server, entry);
@@ -61,7 +61,7 @@ async function workOff(entry: Entry, { pool, servers, logger }: Needs): Promise<
   }
 }
 
-/** Drops both. Neither drop can run in a transaction, so either may be done already. */
+/** Drops the database and the role. That is not one transaction, so an earlier attempt may have dropped one of them. */
 async function remove(server: TenantServer, { database_name, role_name }: Entry): Promise<void> {
   const connection = await server.admin.connect();
   try {
@@ -89,7 +89,7 @@ async function dropRoleWhenFull(connection: PoolClient, server: TenantServer, na
   if (rows[0]) await dropRole(connection, { server, oid: rows[0].oid, name });
 }
 
-/** The role must not be able to sign in again. */
+/** Ends sessions of the role until there is none. The caller has to prevent that the role signs in again. */
 export async function endSessions(connection: PoolClient, role: string): Promise<void> {
   for (let ended = 1; ended > 0; ) {
     const { rows } = await connection.query<{ n: number }>(END_SESSIONS, [role]);
@@ -98,7 +98,7 @@ export async function endSessions(connection: PoolClient, role: string): Promise
   }
 }
 
-/** Ends sign-ins. The membership is granted again: before PostgreSQL 16 a role may revoke membership in itself. */
+/** Forbids the role to sign in. Membership in it is granted again, since before PostgreSQL 16 a role may revoke membership in itself. */
 async function takeOver(connection: PoolClient, role: string): Promise<void> {
   await connection.query(`grant ${quoteName(role)} to current_user`);
   await connection.query(`alter role ${quoteName(role)} nologin`);
@@ -138,7 +138,7 @@ async function dropGrants(connection: PoolClient, { server, oid, name }: Role): 
     await reopenDatabase(connection, database);
     await server.on(database, (client) => client.query(`drop owned by ${quoteName(name)}`));
   }
-  // Rights on databases of other owners.
+  // Drops rights on shared objects, such as databases of other owners.
   await connection.query(`drop owned by ${quoteName(name)}`);
 }
 
@@ -153,8 +153,8 @@ const STILL_LISTED = `
 select from tenant_database_removal r where id = $1 and not exists (
   select from tenant_database d where d.server = r.server and d.database_name = r.database_name)`;
 
-// The next attempt is the claim: another worker takes the entry only then. Pauses double from 10 s to 1 h. The column has milliseconds
-// and is rounded: compared with the exact time, an entry of this moment could be one of the future.
+// Claims an entry by setting the time of its next attempt, before which no other worker takes it. Pauses double from 10 s to 1 h. The
+// column is rounded to milliseconds, and so is the time that it is compared with: otherwise a new entry could be one of the future.
 const CLAIM = `
 update tenant_database_removal
 set attempts = attempts + 1, next_try_at = now() + least(interval '1 hour', interval '10 seconds' * 2 ^ least(attempts, 10))

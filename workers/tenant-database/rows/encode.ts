@@ -4,8 +4,8 @@ import { writeArray } from '../../connections/postgresql/values.ts';
 import type { Column } from '../catalog.ts';
 
 /**
- * Encodes a JSON value as the server reads it for this column; the reverse of the readers in `postgresql/values.ts`. `path` is its
- * place in the request.
+ * Encodes a JSON value as the server reads it for this column; the reverse of the readers in `postgresql/values.ts`. `path` is the path
+ * of the value in the request.
  */
 export function encode(value: Json, column: Column, path: Path): string | null {
   if (value === null) return null;

@@ -40,7 +40,7 @@ type Execution = ExecuteSQL & { statements: readonly { text: string }[]; isWrapp
 async function execute(connection: PostgresConnection, operation: Execution): Promise<JsonObject> {
   const { statements, isWrapped } = operation;
   if (isWrapped) await connection.query(operation.readOnly ? 'begin read only' : 'begin');
-  // Before its first read a transaction could still be changed to one that writes.
+  // A first read fixes the mode of the transaction: before it, SQL of the client could change the transaction to one that writes.
   if (operation.readOnly) await connection.query('select 1');
   const answers = await runAll(connection, statements, operation);
   const typed = await typeRows(
@@ -59,9 +59,10 @@ async function execute(connection: PostgresConnection, operation: Execution): Pr
   return { result: typed.at(-1)?.rows ?? [], rowCount: results.at(-1)?.rowCount ?? null, results };
 }
 
+/** First words of statements that begin, end or divide transactions. */
 const CONTROL = new Set(['BEGIN', 'START', 'COMMIT', 'END', 'ROLLBACK', 'ABORT', 'SAVEPOINT', 'RELEASE', 'PREPARE']);
 
-/** Uses the server's count of rows, which for rows read in batches is only that of the last batch. */
+/** Summary of a result. The tag counts only the last batch when rows were read in batches, so the larger number of rows is returned. */
 function summaryOf({ fields, rows, tag, isCut }: RawResult) {
   const { command, count } = tag === null ? { command: isCut ? 'SELECT' : null, count: null } : readTag(tag);
   return { command, rowCount: fields ? Math.max(count ?? 0, rows.length) : count, truncated: isCut };

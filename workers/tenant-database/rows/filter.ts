@@ -37,8 +37,8 @@ interface Operand {
 /** The server infers the type of each value from the column beside it. */
 function compare(column: Column, operator: Operator, { value, path, values }: Operand): string {
   const name = quoteName(column.name);
-  const bind = (one: Json) => {
-    values.push({ text: encode(one, column, path), column, path });
+  const bind = (item: Json) => {
+    values.push({ text: encode(item, column, path), column, path });
     if (values.length > MAX_VALUES)
       throw invalid([{ path: ['where'], message: `must contain at most ${MAX_VALUES} values` }]);
     return `$${values.length}`;

@@ -60,7 +60,7 @@ export async function deleteRows(
   operation: DatabaseOperationOf<'deleteRows'>,
 ): Promise<JsonObject> {
   const table = await findTable(connection, operation);
-  if (isEmptyFilter(operation.filter) && !operation.all) throw everything(['where']);
+  if (isEmptyFilter(operation.filter) && !operation.all) throw affectsEveryRow(['where']);
   const values: Value[] = [];
   const where = conditionOf(operation, table, values);
   const sql = `delete from ${quoteTable(table)} where ${where}`;
@@ -68,7 +68,7 @@ export async function deleteRows(
   return { message: 'Rows deleted', deletedRowCount: rowCount ?? 0 };
 }
 
-/** A deferred constraint reports a duplicate at the commit. */
+/** Runs work in a transaction. Maps errors of the commit, too, at which a deferred constraint reports a duplicate. */
 async function inRowTransaction<T>(connection: PostgresConnection, work: () => Promise<T>): Promise<T> {
   try {
     return await inTenantTransaction(connection, work);
@@ -78,7 +78,7 @@ async function inRowTransaction<T>(connection: PostgresConnection, work: () => P
   }
 }
 
-function everything(path: (string | number)[]): AppError {
+function affectsEveryRow(path: (string | number)[]): AppError {
   return invalid([{ path, message: 'excludes no row; send "all": true to mean every row' }]);
 }
 
@@ -102,7 +102,7 @@ type Change = DatabaseOperationOf<'updateRows'>['changes'][number];
 
 function updateOf(table: Table, change: Change): Statement {
   const { data, where: filter, all, isKeyed } = change;
-  if (!isKeyed && isEmptyFilter(filter) && !all) throw everything(['where']);
+  if (!isKeyed && isEmptyFilter(filter) && !all) throw affectsEveryRow(['where']);
   const key = isKeyed ? keyOf(table, data) : [];
   const values: Value[] = [];
   const assign = (name: string) => {
@@ -126,25 +126,25 @@ function dataAt({ isKeyed }: Change): Path {
 }
 
 function keyOf({ primaryKey, table }: Table, data: JsonObject): string[] {
-  const long = 'send {"data": {…}, "where": {…}} for other rows';
-  if (primaryKey.length === 0) throw invalid([{ path: [], message: `"${table}" has no primary key; ${long}` }]);
+  const longForm = 'send {"data": {…}, "where": {…}} for other rows';
+  if (primaryKey.length === 0) throw invalid([{ path: [], message: `"${table}" has no primary key; ${longForm}` }]);
   const missing = primaryKey.filter((name) => !Object.hasOwn(data, name) || data[name] === null);
   if (missing.length > 0)
     throw invalid(
-      missing.map((name) => ({ path: [name], message: `is required, as part of the primary key; ${long}` })),
+      missing.map((name) => ({ path: [name], message: `is required, as part of the primary key; ${longForm}` })),
     );
   return primaryKey;
 }
 
 interface RowWork<T> {
   statementOf(item: T): Statement;
-  /** Where in an item its columns are. */
+  /** Path of the columns in an item. */
   columnsAt(item: T): Path;
 }
 
 /**
- * Runs statements in the open transaction. Usually all succeed, and only the statements are sent. After an error all are undone
- * and repeated one by one, to find all other errors as well.
+ * Runs statements in the open transaction. Usually all succeed, and nothing but the statements is sent. After an error all are rolled
+ * back and repeated with a savepoint for each, to find the errors of all rows.
  */
 async function allOrNothing<T>(
   connection: PostgresConnection,

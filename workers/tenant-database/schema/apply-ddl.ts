@@ -24,7 +24,7 @@ export async function applyDDL(
 }
 
 async function runAll(connection: PostgresConnection, sql: readonly string[]): Promise<void> {
-  // Gives up on a table that stays in use: waiting for its lock would keep all others from the table.
+  // The wait for the lock of a table is short, because it blocks all later statements that use the table.
   await connection.query("set local lock_timeout = '10s'");
   try {
     for (const statement of sql)
@@ -35,7 +35,7 @@ async function runAll(connection: PostgresConnection, sql: readonly string[]): P
   }
 }
 
-/** The name of a schema, of a table or other relation, or of a trigger or other object is taken. */
+/** Error codes: a schema, a table or other relation, or a trigger or other object of the name exists already. */
 const TAKEN: ReadonlySet<string> = new Set(['42P06', '42P07', '42710']);
 
 function conflictOf(error: unknown): AppError | undefined {

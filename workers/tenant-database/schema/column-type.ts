@@ -32,6 +32,7 @@ export async function findColumnType(
   return { sql: `${name}${brackets}`, name: `${name}${brackets}`, base: `${found.base}${brackets}` };
 }
 
+/** A name, perhaps with a schema or of several words; numbers; a time zone; brackets of a list. */
 const form =
   /^(?<base>(?:"(?:[^"]|"")+"|[\p{L}_][\p{L}\p{N}_]*)(?:(?:\s*\.\s*|\s+)(?:"(?:[^"]|"")+"|[\p{L}_][\p{L}\p{N}_]*))*?)(?<numbers>\s*\(\s*\d{1,6}\s*(?:,\s*-?\d{1,6}\s*)?\))?(?<rest>\s+with(?:out)?\s+time\s+zone)?(?<list>(?:\s*\[\s*\d{0,9}\s*\])*)$/iu;
 

@@ -20,7 +20,7 @@ export interface Constraint {
   check: string | null;
 }
 
-const plain = {
+const emptyConstraint = {
   name: undefined,
   columns: [],
   referencedSchema: null,
@@ -45,13 +45,13 @@ export async function requireChecks(
 }
 
 /** Reads a constraint that a client has sent, and checks what can be checked without the database. */
-export function readConstraint(given: DatabaseConstraint, { schema }: TableName, field: string): Constraint {
+export function readConstraint(requested: DatabaseConstraint, { schema }: TableName, field: string): Constraint {
   const refuse = (name: string, message: string) => invalidField(`${field}.${name}`, message);
-  const { constraintType: type, databaseTableColumns: columns, referencedColumns, referencedTable } = given;
-  const constraint = { ...plain, name: given.constraintName, type };
+  const { constraintType: type, databaseTableColumns: columns, referencedColumns, referencedTable } = requested;
+  const constraint = { ...emptyConstraint, name: requested.constraintName, type };
   if (type === 'CHECK') {
-    if (!given.check) throw refuse('check', 'is required');
-    return { ...constraint, columns, check: given.check.trim() };
+    if (!requested.check) throw refuse('check', 'is required');
+    return { ...constraint, columns, check: requested.check.trim() };
   }
   if (columns.length === 0) throw refuse('databaseTableColumns', 'is required');
   if (type !== 'FOREIGN KEY') return { ...constraint, columns };
@@ -61,11 +61,11 @@ export function readConstraint(given: DatabaseConstraint, { schema }: TableName,
   return {
     ...constraint,
     columns,
-    referencedSchema: given.referencedSchema ?? schema,
+    referencedSchema: requested.referencedSchema ?? schema,
     referencedTable,
     referencedColumns: referencedColumns ?? [],
-    onUpdate: given.onUpdate ?? 'NO ACTION',
-    onDelete: given.onDelete ?? 'NO ACTION',
+    onUpdate: requested.onUpdate ?? 'NO ACTION',
+    onDelete: requested.onDelete ?? 'NO ACTION',
   };
 }
 
@@ -96,9 +96,9 @@ export function constraintsOfFlags(columns: readonly DatabaseColumn[]): Constrai
     column.check ? [{ columns: [nameOf(column)], check: column.check.trim() }] : [],
   );
   return [
-    ...(key.length > 0 ? [{ ...plain, type: 'PRIMARY KEY' as const, columns: key }] : []),
-    ...unique.map((column) => ({ ...plain, type: 'UNIQUE' as const, columns: [nameOf(column)] })),
-    ...checks.map((check) => ({ ...plain, type: 'CHECK' as const, ...check })),
+    ...(key.length > 0 ? [{ ...emptyConstraint, type: 'PRIMARY KEY' as const, columns: key }] : []),
+    ...unique.map((column) => ({ ...emptyConstraint, type: 'UNIQUE' as const, columns: [nameOf(column)] })),
+    ...checks.map((check) => ({ ...emptyConstraint, type: 'CHECK' as const, ...check })),
   ];
 }
 
@@ -106,12 +106,12 @@ export function constraintSQL(constraint: Constraint): string {
   const { name, type, columns, referencedSchema, referencedTable, referencedColumns } = constraint;
   const named = name === undefined ? '' : `constraint ${quoteName(name)} `;
   if (type === 'CHECK') return `${named}check (${constraint.check})`;
-  const own = `${named}${type.toLowerCase()} (${listOf(columns)})`;
-  if (type !== 'FOREIGN KEY') return own;
+  const definition = `${named}${type.toLowerCase()} (${listOf(columns)})`;
+  if (type !== 'FOREIGN KEY') return definition;
   const other = quoteName(referencedSchema ?? '', referencedTable ?? '');
-  const others = referencedColumns.length > 0 ? ` (${listOf(referencedColumns)})` : '';
+  const referencedList = referencedColumns.length > 0 ? ` (${listOf(referencedColumns)})` : '';
   const actions = ` on update ${constraint.onUpdate.toLowerCase()} on delete ${constraint.onDelete.toLowerCase()}`;
-  return `${own} references ${other}${others}${actions}`;
+  return `${definition} references ${other}${referencedList}${actions}`;
 }
 
 function listOf(names: readonly string[]): string {
@@ -130,7 +130,7 @@ export function isSameConstraint(wanted: Constraint, current: Constraint): boole
   );
 }
 
-/** Without outer parentheses: the catalogue puts them around every expression. Remembered, because each is compared with all others. */
+/** The check without the outer parentheses that the catalogue puts around it. Cached, because each check is compared with all others. */
 function bare(constraint: Constraint): string {
   const known = bareChecks.get(constraint);
   if (known !== undefined) return known;

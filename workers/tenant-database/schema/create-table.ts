@@ -53,9 +53,9 @@ export async function definitionOf(
     notNull,
   } = column;
   const found = await findColumnType(connection, { type, isList, field: `${field}.databaseTableColumnType` });
-  const standard =
+  const defaultClause =
     defaultValue === undefined || defaultValue === null
       ? ''
       : ` default ${defaultOf(defaultValue, `${field}.defaultValue`)}`;
-  return `${quoteName(name)} ${found.sql}${standard}${notNull ? ' not null' : ''}`;
+  return `${quoteName(name)} ${found.sql}${defaultClause}${notNull ? ' not null' : ''}`;
 }

@@ -89,15 +89,15 @@ async function changesOf(
   const { databaseTableColumnType: type, isList = false, defaultValue, notNull } = column;
   const wanted = await findColumnType(connection, { type, isList, field: `${field}.databaseTableColumnType` });
   const name = quoteName(existing.name);
-  const isOther = wanted.name !== existing.type;
-  const standard =
+  const hasOtherType = wanted.name !== existing.type;
+  const newDefault =
     defaultValue === undefined || isSameDefault(defaultValue, existing.defaultValue) ? undefined : defaultValue;
   const actions: string[] = [];
   // The old default may not be valid in the new type.
-  if (standard !== undefined && existing.defaultValue !== null) actions.push(`alter column ${name} drop default`);
-  if (isOther) actions.push(`alter column ${name} type ${wanted.name} using ${name}::${wanted.base}`);
-  if (standard !== undefined && standard !== null)
-    actions.push(`alter column ${name} set default ${defaultOf(standard, `${field}.defaultValue`)}`);
+  if (newDefault !== undefined && existing.defaultValue !== null) actions.push(`alter column ${name} drop default`);
+  if (hasOtherType) actions.push(`alter column ${name} type ${wanted.name} using ${name}::${wanted.base}`);
+  if (newDefault !== undefined && newDefault !== null)
+    actions.push(`alter column ${name} set default ${defaultOf(newDefault, `${field}.defaultValue`)}`);
   const isInKey = current.primaryKey.includes(existing.name) || column.primaryKey;
   if (notNull !== undefined && notNull !== existing.notNull && !(isInKey && !notNull))
     actions.push(`alter column ${name} ${notNull ? 'set' : 'drop'} not null`);
@@ -112,7 +112,7 @@ function wantedConstraints(
 ): Constraint[] {
   const flags = columns ? constraintsOfFlags(columns) : [];
   const remaining = columns
-    ? current.constraints.filter((constraint) => isLeft(constraint, columns))
+    ? current.constraints.filter((constraint) => hasAllColumns(constraint, columns))
     : current.constraints;
   const listed = given ?? remaining.filter((constraint) => !isRevoked(constraint, columns ?? []));
   const missing = flags.filter((flag) => !listed.some((constraint) => covers(constraint, flag)));
@@ -120,7 +120,7 @@ function wantedConstraints(
 }
 
 /** Whether all columns of the constraint stay. */
-function isLeft(constraint: Constraint, columns: readonly DatabaseColumn[]): boolean {
+function hasAllColumns(constraint: Constraint, columns: readonly DatabaseColumn[]): boolean {
   const names = new Set(columns.map(({ databaseTableColumnName }) => databaseTableColumnName));
   return constraint.columns.every((name) => names.has(name));
 }
@@ -130,8 +130,8 @@ function isRevoked(constraint: Constraint, columns: readonly DatabaseColumn[]): 
   const own = columns.filter(({ databaseTableColumnName }) => constraint.columns.includes(databaseTableColumnName));
   if (constraint.type === 'PRIMARY KEY') {
     const key = columns.filter(({ primaryKey }) => primaryKey).map((column) => column.databaseTableColumnName);
-    const isSaid = columns.some(({ primaryKey }) => primaryKey !== undefined);
-    return isSaid && [...key].sort().join('\0') !== [...constraint.columns].sort().join('\0');
+    const isKeyGiven = columns.some(({ primaryKey }) => primaryKey !== undefined);
+    return isKeyGiven && [...key].sort().join('\0') !== [...constraint.columns].sort().join('\0');
   }
   if (constraint.columns.length !== 1) return false;
   const [column] = own;
@@ -149,11 +149,11 @@ function covers(constraint: Constraint, flag: Constraint): boolean {
 
 /** Returns the constraints to drop and the constraints to add. */
 function difference(current: readonly Constraint[], wanted: readonly Constraint[]): [Constraint[], Constraint[]] {
-  const left = [...current];
+  const dropped = [...current];
   const added = wanted.filter((constraint) => {
-    const at = left.findIndex((existing) => isSameConstraint(constraint, existing));
-    if (at >= 0) left.splice(at, 1);
+    const at = dropped.findIndex((existing) => isSameConstraint(constraint, existing));
+    if (at >= 0) dropped.splice(at, 1);
     return at < 0;
   });
-  return [left, added];
+  return [dropped, added];
 }

@@ -31,12 +31,12 @@ export function createCatalogGuard({ admin }: Pick<TenantServer, 'admin'>, limit
   };
 }
 
-// Objects and grants, whose rows are in pg_shdepend, take more space in the tenant's own database.
+// Without pg_shdepend: objects and grants, whose rows are there, take more space in the tenant's own database, which its quota limits.
 const CATALOGS = `array['pg_shdescription', 'pg_db_role_setting', 'pg_authid', 'pg_auth_members', 'pg_database']::regclass[]`;
 
 const SIZE = `select sum(pg_total_relation_size(catalog))::bigint as bytes from unnest(${CATALOGS}) as catalog`;
 
-// The name is one that Gantry gives to roles of tenants.
+// The pattern matches the names that Gantry gives to roles of tenants.
 const END_WRITERS = `
 select pg_terminate_backend(pid) from (
   select distinct pid from pg_lock_status()

@@ -10,11 +10,11 @@ interface Server {
 }
 
 /**
- * The connections of this process to databases of tenants, reported to the other workers. A statement of a tenant may outlive its
- * request: it can catch the cancel, switch off its own time limits, and need not notice that its client has disconnected.
+ * The connections of this process to databases of tenants. They are reported to the other workers, which end connections that no worker
+ * reports: a statement of a tenant can outlive its request, by catching the cancel and switching off its own time limits.
  */
 export interface OpenConnections extends AsyncDisposable {
-  /** Reports the connection while it is open. After the grace of a cancel it is terminated. */
+  /** Reports the connection while it is open. If it does not obey a cancel in time, it is terminated. */
   track(connection: PostgresConnection, server: Server, role: string): void;
   /** Whether the reports of the last minute arrived, so that those of other workers can be expected to be complete. */
   readonly isSteady: boolean;
@@ -28,7 +28,7 @@ const STEADY_MS = 60_000;
 const CANCEL_GRACE_MS = 2_000;
 
 export function createOpenConnections({ pool, logger }: { pool: Pool; logger: Logger }): OpenConnections {
-  const process = newID();
+  const reporterID = newID();
   const byServer = new Map<string, Set<number>>();
   let steadySince = Number.POSITIVE_INFINITY;
   let running = report();
@@ -39,7 +39,7 @@ export function createOpenConnections({ pool, logger }: { pool: Pool; logger: Lo
   async function report(): Promise<void> {
     const backends = Object.fromEntries([...byServer].map(([server, pids]) => [server, [...pids]]));
     try {
-      await pool.query(REPORT, [process, JSON.stringify(backends)]);
+      await pool.query(REPORT, [reporterID, JSON.stringify(backends)]);
       steadySince = Math.min(steadySince, Date.now());
     } catch (error) {
       steadySince = Number.POSITIVE_INFINITY;
@@ -53,7 +53,7 @@ export function createOpenConnections({ pool, logger }: { pool: Pool; logger: Lo
       return Date.now() - steadySince >= STEADY_MS;
     },
     track(connection, server, role) {
-      // The driver sets it at sign-in; its types do not have it.
+      // The driver sets `processID` at sign-in; its types do not have it.
       const { processID: pid } = connection.driver as unknown as { processID: number };
       const pids = byServer.get(server.name) ?? new Set();
       byServer.set(server.name, pids.add(pid));
@@ -67,7 +67,7 @@ export function createOpenConnections({ pool, logger }: { pool: Pool; logger: Lo
     async [Symbol.asyncDispose]() {
       clearInterval(timer);
       await running;
-      await pool.query('delete from tenant_connection where process = $1', [process]).catch(() => undefined);
+      await pool.query('delete from tenant_connection where process = $1', [reporterID]).catch(() => undefined);
     },
   };
 }

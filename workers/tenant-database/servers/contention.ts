@@ -8,7 +8,7 @@ export interface Contention extends Disposable {
   announce(server: string): void;
   /** Whether the server had no connection left a moment ago. */
   isContended(server: string): boolean;
-  /** Called when a worker, also this one, has announced it. */
+  /** Calls the listener when a worker, also this one, has announced a server. Returns a function that ends that. */
   onAnnounced(listener: (server: string) => void): () => void;
   /** One permit for each server: after the server has refused, work tries again one after the other, in fair order. */
   retriesOf(server: string): Semaphore;
@@ -16,8 +16,9 @@ export interface Contention extends Disposable {
 
 const CHANNEL = 'tenant.server.crowded';
 const Announcement = z.object({ server: z.string() });
+/** Time for which an announcement has an effect. */
 const CROWDED_MS = 1_000;
-/** Shorter than the effect of an announcement, so that a server is announced as long as it has contention. */
+/** Least time between two announcements of a server: shorter than their effect, which so lasts as long as the contention. */
 const ANNOUNCE_MS = 400;
 
 export function createContention(messages: Messages): Contention {
@@ -27,10 +28,10 @@ export function createContention(messages: Messages): Contention {
   const retries = new Map<string, Semaphore>();
   const unsubscribe = messages.subscribe(CHANNEL, (message) => {
     const { data } = Announcement.safeParse(message);
-    if (data) hear(data.server);
+    if (data) onAnnouncement(data.server);
   });
 
-  function hear(server: string): void {
+  function onAnnouncement(server: string): void {
     contendedUntil.set(server, performance.now() + CROWDED_MS);
     for (const listener of listeners) listener(server);
   }
@@ -39,7 +40,7 @@ export function createContention(messages: Messages): Contention {
     announce(server) {
       if (performance.now() - (announcedAt.get(server) ?? Number.NEGATIVE_INFINITY) < ANNOUNCE_MS) return;
       announcedAt.set(server, performance.now());
-      hear(server);
+      onAnnouncement(server);
       // A lost message is followed by another, as long as the server has contention.
       messages.publish(CHANNEL, { server } satisfies z.output<typeof Announcement>).catch(() => undefined);
     },

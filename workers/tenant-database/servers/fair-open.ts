@@ -6,18 +6,19 @@ import type { PostgresConnection } from '../../connections/postgresql/connection
 import type { Contention } from './contention.ts';
 
 interface Opening {
-  /** Its name. */
+  /** Name of the server. */
   server: string;
   flow: FlowKey;
   signal: AbortSignal;
   open(signal: AbortSignal): Promise<PostgresConnection>;
 }
 
+/** Average pause between two attempts. */
 const BUSY_MS = 100;
 
 /**
- * Waits while the server has no connection left: all workers together may want more than it has. They then close those that are
- * idle, and in each worker a fair queue of the tenants decides whose attempt is next.
+ * Opens a connection; waits while the server has none left, because all workers together want more than it allows. The workers then
+ * close idle connections, and in each worker a fair queue of the tenants decides whose attempt is next.
  */
 export async function openFairly(
   contention: Contention,
@@ -68,7 +69,10 @@ async function untilAllowed({ refused, open, signal, onFull }: Attempts): Promis
   }
 }
 
-/** The functions of Postgres that refuse because a role or a database has its connections. Texts are in the server's language. */
+/**
+ * Functions of Postgres that refuse because a role or a database, and not the server, has reached its limit of connections. The text of
+ * the error does not tell, since it is in the server's language.
+ */
 const LIMITS_OF_ONE = new Set(['InitializeSessionUserId', 'CheckMyDatabase']);
 
 function isServerFull(error: unknown): boolean {

@@ -13,6 +13,7 @@ export interface LockGuard extends AsyncDisposable {
 
 /** Advisory lock in the admin database, where no tenant may connect. */
 const GUARD = 7_265_019;
+/** Locks that the guard holds until it needs their space. */
 const RESERVED_LOCKS = 200;
 
 /**
@@ -27,7 +28,7 @@ export function createLockGuard({ url, admin }: Pick<TenantServer, 'url' | 'admi
   });
   let guard: PoolClient | undefined;
 
-  /** Undefined if another worker has the server. */
+  /** Makes this process the guard of the server. Undefined if another worker is its guard. */
   async function acquire(): Promise<PoolClient | undefined> {
     if (await isGuarded(admin)) return undefined;
     const client = await pool.connect();
@@ -50,7 +51,7 @@ export function createLockGuard({ url, admin }: Pick<TenantServer, 'url' | 'admi
       guard ??= await acquire();
       if (!guard) return undefined;
       try {
-        // In one message, so that a tenant has no time to take what is released.
+        // In one message, so that a tenant has no time to take the released locks.
         const results: unknown = await guard.query(`${RELEASE};${END_HOLDERS};${RESERVE_LOCKS}`);
         return countOf(results);
       } catch (error) {
@@ -90,8 +91,8 @@ where not exists (select from pg_lock_status() where pid = pg_backend_pid() and 
 
 const RELEASE = `select count(pg_advisory_unlock(${GUARD}, n)) from generate_series(1, ${RESERVED_LOCKS}) n`;
 
-// Functions and no views, whose relations need locks. Those with the most, until the others together have at most half of the table.
-// The name is one that Gantry gives to roles of tenants.
+// Uses functions, because reading a view needs locks. Ends the connections with the most locks, until the remaining ones have at most
+// half of the lock table. The pattern matches the names that Gantry gives to roles of tenants.
 const END_HOLDERS = `
 with held as (
   select pid, count(*) as locks from pg_lock_status() where not fastpath group by pid

@@ -3,7 +3,7 @@ import type { Logger } from '#shared/core/logger.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import type { TenantServer, TenantServers } from './servers.ts';
 
-/** Stores what the servers for new databases lack of `ops/tenant-server.sql`, for `/ready`, and logs what has changed. */
+/** Finds what the servers for new databases lack of `ops/tenant-server.sql`; stores it, for `/ready`, and logs changes. */
 export async function checkServers({
   pool,
   servers,

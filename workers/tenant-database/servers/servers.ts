@@ -22,7 +22,7 @@ export interface TenantServer {
   readonly permits: Semaphore;
   /** Connections as the deployment's role, for creating, watching and dropping databases. */
   readonly admin: Pool;
-  /** Waits until it answers, if it is one that is started on demand. */
+  /** Waits until the server answers, if it is started on demand. */
   ready(signal?: AbortSignal): Promise<void>;
   /** Runs `work` as the deployment's role in a tenant's database of the server, with settings that the tenant cannot change. */
   on<T>(database: string, work: (client: PoolClient) => Promise<T>): Promise<T>;
@@ -51,14 +51,14 @@ interface Needs {
   logger: Logger;
 }
 
-/** Connections of one worker to one server: one creates databases while the other watches. */
+/** Connections of one worker to one server as the deployment's role: two, so that a long creation of a database delays nothing else. */
 const ADMIN_CONNECTIONS = 2;
 const ASSIGN_LOCK = 7_265_018;
 const NO_DATABASE = 'This tenant has no database: it was created without tenantDBURL, and';
 
 export function createTenantServers({ pool, messages, config, logger }: Needs): TenantServers {
   const urls = new Map(config.servers.map(({ name, url }) => [name, url]));
-  // The server of tenants from before separate servers, until they are moved.
+  // The deployment's own server has the databases of tenants from before there were separate servers, until they are moved.
   if (!urls.has(OWN_SERVER)) urls.set(OWN_SERVER, config.ownURL);
   const servers = new Map<string, TenantServer>();
   for (const [name, url] of urls) {
@@ -147,7 +147,7 @@ export function createTenantServers({ pool, messages, config, logger }: Needs): 
         );
       const answering = await candidates();
       await inTransaction(pool, async (client) => {
-        // Each of several concurrent creations counts those before it.
+        // The lock lets concurrent creations count one after another, so that each counts the databases of those before it.
         await client.query('select pg_advisory_xact_lock($1)', [ASSIGN_LOCK]);
         const [chosen] = emptiestFirst(await countDatabases(client), answering);
         if (!chosen) throw full(config.maxPerServer);
@@ -167,7 +167,7 @@ async function answers({ ready, admin }: TenantServer): Promise<void> {
   await admin.query('select 1');
 }
 
-/** First use creates the server, which takes a second or two. */
+/** Longest wait for a server that is started on demand. Its first start also creates it, which takes a second or two. */
 const START_MS = 30_000;
 const ASK_AGAIN_MS = 1_000;
 const POLL_MS = 100;
@@ -181,7 +181,7 @@ function startOnDemand(admin: Pool, messages: Messages): TenantServer['ready'] {
       if (hasAnswered) return;
       if (signal?.aborted || waitedMs > START_MS)
         throw new AppError('UNAVAILABLE', 'The server for databases of tenants has not started yet', { retryAfter: 5 });
-      // Messages may be lost.
+      // Asks again from time to time, because messages may be lost.
       if (waitedMs % ASK_AGAIN_MS === 0) await messages.publish(TENANT_SERVER_WANTED, {});
       await sleep(POLL_MS);
     }
@@ -207,7 +207,7 @@ export async function settingsAgainstOwner(admin: Pool): Promise<string> {
   return `-c role=none ${rows[0]?.options ?? ''}`;
 }
 
-// Servers differ in the settings that they have.
+// The join leaves out settings that the server does not have.
 const OWN_SETTINGS = `
 select string_agg(format('-c %s=%s', name, value), ' ') as options
 from pg_settings join (values ('search_path', 'pg_catalog'), ('default_transaction_read_only', 'off'),
