@@ -1,8 +1,8 @@
 import type { Graph, GraphNode } from './graph.ts';
 
 /**
- * The graph of a run that repeats the body of one node and does nothing else: it begins with that node and ends with it. Indices of
- * nodes and edges are those of the whole graph, so that what is known by them holds for both.
+ * The graph for a chunk of a map: a run that begins and ends with one node and does nothing but repeat its body. Nodes and edges have the
+ * same indices as in the whole graph, so lists by index, such as policies, fit both.
  */
 export function bodyGraph(graph: Graph, container: GraphNode): Graph {
   const { index, definition, exits } = container;

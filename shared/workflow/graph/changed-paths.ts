@@ -14,9 +14,9 @@ export function pathBudget(): PathBudget {
 
 /** A path ends here at the latest, so that the paths of one deep value cannot be longer than the value. */
 const MAX_DEPTH = 12;
-/** A value in which more differs is named itself. */
+/** If more paths inside of a value differ, the path of the value itself stands for all of them. */
 const MAX_PATHS = 100;
-/** Once the paths of a comparison have this many characters, further values are named without paths inside them. */
+/** Once the paths of a comparison have this many characters, the path of a value stands for all differences inside of it. */
 const MAX_CHARACTERS = 500_000;
 
 /** The paths of values that were added, removed or changed, each as deep as the difference. Compares every value once. */
@@ -26,39 +26,40 @@ export function changedPaths(before: Json, after: Json, budget: PathBudget): Pat
   compare(before, after);
   return found;
 
-  function compare(one: Json | undefined, other: Json | undefined): void {
-    if (one === other) return;
-    const keys = path.length < MAX_DEPTH ? keysOf(one, other) : undefined;
-    if (keys) compareParts(one, other, keys);
-    else if (!isDeepStrictEqual(one, other)) note();
+  function compare(old: Json | undefined, current: Json | undefined): void {
+    if (old === current) return;
+    const keys = path.length < MAX_DEPTH ? keysOf(old, current) : undefined;
+    if (keys) compareParts(old, current, keys);
+    else if (!isDeepStrictEqual(old, current)) addPath();
   }
 
-  function compareParts(one: Json | undefined, other: Json | undefined, keys: Iterable<string | number>): void {
+  function compareParts(old: Json | undefined, current: Json | undefined, keys: Iterable<string | number>): void {
     const start = found.length;
     for (const key of keys) {
       path.push(key);
-      compare(partOf(one, key), partOf(other, key));
+      compare(partOf(old, key), partOf(current, key));
       path.pop();
       const count = found.length - start;
       if (count <= MAX_PATHS && (count === 0 || budget.characters >= 0)) continue;
+      // The paths inside are dropped for the path of the value itself.
       found.length = start;
-      note();
+      addPath();
       return;
     }
   }
 
-  function note(): void {
+  function addPath(): void {
     budget.characters -= path.reduce<number>((sum, key) => sum + String(key).length, 0);
     found.push([...path]);
   }
 }
 
 /** Keys of two objects, or of two lists of one length; values of other kinds are compared as a whole. */
-function keysOf(one: Json | undefined, other: Json | undefined): Iterable<string | number> | undefined {
-  if (Array.isArray(one) && Array.isArray(other)) return one.length === other.length ? one.keys() : undefined;
-  if (!isJsonObject(one) || !isJsonObject(other)) return undefined;
-  const added = Object.keys(other).filter((key) => !Object.hasOwn(one, key));
-  return added.length > 0 ? [...Object.keys(one), ...added] : Object.keys(one);
+function keysOf(old: Json | undefined, current: Json | undefined): Iterable<string | number> | undefined {
+  if (Array.isArray(old) && Array.isArray(current)) return old.length === current.length ? old.keys() : undefined;
+  if (!isJsonObject(old) || !isJsonObject(current)) return undefined;
+  const added = Object.keys(current).filter((key) => !Object.hasOwn(old, key));
+  return added.length > 0 ? [...Object.keys(old), ...added] : Object.keys(old);
 }
 
 /** The part of a value under a key; undefined if it has none. */

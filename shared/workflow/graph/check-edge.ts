@@ -11,7 +11,7 @@ interface Edge {
 }
 
 export interface CheckedEdge {
-  /** Absent if a node of the edge is missing. The exit is '' if the source has no exit of that name. */
+  /** The edge by indices; undefined if one of its nodes is missing. The exit is '' if the source has no exit of that name. */
   readonly link: { id: string; source: number; target: number; exit: string } | undefined;
   readonly issues: readonly Issue[];
 }
@@ -52,6 +52,7 @@ function findExit({ definition, config, exits }: CheckedNode, handle: string | n
   return wanted === 'else' ? elseExitOf(definition, config) : undefined;
 }
 
+/** Exits that a message names. */
 const maxNamed = 20;
 
 function undeclared(exits: ReadonlySet<string>, handle: string | null | undefined): Issue {

@@ -24,18 +24,18 @@ import { type VariableUses, variableUses } from './variable-uses.ts';
 export interface CheckedNode {
   readonly id: string;
   readonly data: JsonObject;
-  /** Absent if the kind is unknown. */
+  /** Undefined if the kind is unknown. */
   readonly definition: AnyNode | undefined;
   readonly config: unknown;
   readonly hasTemplates: boolean;
   /** Null if the node uses none. */
   readonly variables: VariableUses | null;
-  /** Links to questions that it sends. */
+  /** Links to questions of other nodes, which its templates insert. */
   readonly links: readonly LinkUse[];
-  /** Absent if they depend on an invalid config. */
+  /** Undefined if the exits depend on an invalid config. */
   readonly exits: ReadonlySet<string> | undefined;
   readonly issues: readonly Issue[];
-  /** Set for an accepted node: its config is refused by now. */
+  /** Whether the node was accepted when it was saved, and its config is refused by now. */
   readonly isRefused?: boolean;
 }
 
@@ -46,8 +46,8 @@ interface SavedNode {
 }
 
 /**
- * `isAccepted`: the node was checked when it was saved, perhaps by a release that refused less, and its config is no fault any more.
- * Yields where it may pause: data may have a million parts.
+ * Checks a node by itself. `isAccepted`: it was checked when it was saved, perhaps by a release that refused less, so a refused config is not
+ * reported as a fault. Yields where it may pause: data may have a million parts.
  */
 export function* checkNode({ id, type, data }: SavedNode, isAccepted = false): Generator<void, CheckedNode> {
   const definition = findNodeKind(type);
@@ -85,18 +85,18 @@ export function* checkNode({ id, type, data }: SavedNode, isAccepted = false): G
         ...parsed.issues,
         ...exitIssues,
       ];
-  // Parsed again before it is executed, and refused.
+  // A refused config is treated as one with templates: so it is parsed again, and refused, when the node is executed.
   const hasTemplates = isRefused || texts.some(({ template }) => template);
   yield;
   const variables = variableUses(definition, data);
   const links = linkUses(definition, data);
-  const own = { id, data, definition, config, hasTemplates, variables, links, exits, isRefused };
-  return { ...own, issues: within(['data'], issues) };
+  const checked = { id, data, definition, config, hasTemplates, variables, links, exits, isRefused };
+  return { ...checked, issues: within(['data'], issues) };
 }
 
-/** Defaults of a node of this kind where its own config says nothing. */
+/** A complete config of a kind with its defaults, for the fields that a refused config lacks. */
 function withDefaults(schema: z.ZodType, defaultValue: unknown): object {
-  // The config of a node that the editor has just added.
+  // The default value is the config of a new node in the editor, and valid.
   return schema.parse(defaultValue) as object;
 }
 
@@ -118,7 +118,7 @@ function* bracelessIssues(
   const fields = templated.map((field) => field.split('.'));
   const isBare = (text: string) => isBarePath(text, 'ctx') || isBarePath(text, VARIABLES_ROOT);
   const bare = texts.filter(({ path, text }) => isBare(text) && fields.some((field) => isWithin(path, field)));
-  // A path is also an expression.
+  // In code a path without braces is an expression, and no fault.
   const code = new Set(bare.length > 0 ? snippets?.(data).map(({ path }) => path.join('.')) : []);
   for (const { path, text } of bare)
     if (!code.has(path.join('.'))) yield { path, message: `a path needs braces: write ${shownSource(text.trim())}` };

@@ -24,14 +24,17 @@ function* unreachable({ ids, roots, next }: Shape): Generator<Issue> {
       yield { path: ['workflowNodes', node], message: `node ${quote(id)} cannot be reached from the start node` };
 }
 
-/** Yields one issue for each edge that leads back to a node on the way to it. */
+/** Yields an issue for each edge that leads back to a node on the path by which it was reached. */
 function* cycles(shape: Shape): Generator<Issue> {
-  const left = new Set<number>();
-  for (const node of shape.ids.keys()) if (!left.has(node)) yield* walk(shape, node, left);
+  const finished = new Set<number>();
+  for (const node of shape.ids.keys()) if (!finished.has(node)) yield* walk(shape, node, finished);
 }
 
-/** Walks depth first; `way` leads to the current node. Not recursive, since a chain may be thousands of nodes long. */
-function* walk({ ids, next }: Shape, from: number, left: Set<number>): Generator<Issue> {
+/**
+ * Walks depth first: `way` is the path to the current node, `upcoming` the next successor to visit of each node on it. Not recursive, since a
+ * chain may be thousands of nodes long.
+ */
+function* walk({ ids, next }: Shape, from: number, finished: Set<number>): Generator<Issue> {
   const way = [from];
   const depthOf = new Map([[from, 0]]);
   const upcoming = [0];
@@ -42,12 +45,12 @@ function* walk({ ids, next }: Shape, from: number, left: Set<number>): Generator
     const target = next[node]?.[at];
     upcoming[depth] = at + 1;
     if (target === undefined) {
-      left.add(node);
+      finished.add(node);
       depthOf.delete(node);
       way.pop();
       upcoming.pop();
     } else if (depthOf.has(target)) yield cycle(way, depthOf.get(target) ?? 0, ids);
-    else if (!left.has(target)) {
+    else if (!finished.has(target)) {
       depthOf.set(target, way.length);
       way.push(target);
       upcoming.push(0);
@@ -55,9 +58,10 @@ function* walk({ ids, next }: Shape, from: number, left: Set<number>): Generator
   }
 }
 
+/** Nodes that a message names. */
 const maxNamed = 20;
 
-/** The nodes of the way from a place on, which may be thousands. */
+/** The issue for a cycle: the nodes of the path from the index `from` on, of which only the first are named. */
 function cycle(way: readonly number[], from: number, ids: readonly string[]): Issue {
   const names = way.slice(from, from + maxNamed).map((node) => quote(ids[node]));
   const others = way.length - from - maxNamed;

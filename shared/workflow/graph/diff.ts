@@ -20,7 +20,7 @@ export interface ListDiff {
   changed: { id: string; paths: Path[] }[];
 }
 
-/** How one graph differs from an earlier one. Nodes and edges are told apart by their ids. */
+/** How one graph differs from an earlier one. Nodes and edges are matched by their ids. */
 export function diffGraphs(before: Versioned, after: Versioned): GraphDiff {
   const budget = pathBudget();
   return {
@@ -45,8 +45,8 @@ function diffLists(
   const added = [...next].filter(([id]) => !old.has(id)).map(([, item]) => item);
   const removed = [...old].filter(([id]) => !next.has(id)).map(([, item]) => item);
   const changed = [...next].flatMap(([id, item]) => {
-    const was = old.get(id);
-    const paths = was ? changedPaths(was, item, budget) : [];
+    const earlier = old.get(id);
+    const paths = earlier ? changedPaths(earlier, item, budget) : [];
     return paths.length > 0 ? [{ id, paths }] : [];
   });
   return { added, removed, changed };

@@ -3,8 +3,8 @@
  * A *node* is a step of some kind with its config; an *edge* leads from an exit of one node to another node.
  * An *exit* is a way out of a node. A node leaves by one exit: edges of that exit are *taken*, its other edges are *dead*, and so is
  * every node whose edges are all dead. Hence a join of branches of which only one can happen never waits for the other.
- * A node may repeat a *body*, the nodes behind one of its exits. Each time through is an *iteration*; a *frame* is a node together with
- * the iterations around it. What happens in a run happens in a frame: see `progress.ts`.
+ * A node may repeat a *body*, the nodes behind one of its exits. Each pass through the body is an *iteration*; an *activation* is a node
+ * together with the iterations around it. A run executes activations: see `progress.ts`.
  */
 import { z } from 'zod';
 import { isJsonObject, JsonObject } from '../../core/json.ts';
@@ -27,8 +27,8 @@ const byKind: ReadonlyMap<unknown, z.ZodType> = new Map(
 );
 
 /**
- * A node as the editor sends it; other fields, such as position and size, pass through. Its data is kept whole, and its kind reads
- * the fields of the config.
+ * A node as the editor sends it; other fields, such as position and size, pass through. Its data is stored as a whole, and its
+ * kind reads only the fields of its config.
  */
 export const WorkflowNode = readBy(
   z.looseObject({ id: GraphID, type: z.string(), data: JsonObject.default({}) }),
@@ -49,25 +49,26 @@ export interface GraphNode {
   readonly index: number;
   readonly id: string;
   readonly definition: AnyNode;
-  /** As saved. */
+  /** The data of the node as saved. */
   readonly data: JsonObject;
   /** `data` parsed by the kind's schema, except for templates of other types than text. Shared by all runs. */
   readonly config: unknown;
   readonly hasTemplates: boolean;
   /** Null if the node uses none. */
   readonly variables: VariableUses | null;
-  /** Links to questions that it sends. */
+  /** Links to questions of other nodes, which its templates insert. */
   readonly links: readonly LinkUse[];
   readonly joinMode: 'all' | 'any';
   readonly isDisabled: boolean;
-  /** Whether it may be computed again at will, with any values for its templates. */
+  /** Whether the node may be computed again at will, with any values for its templates. */
   readonly isPure: boolean;
-  /** Index of the region that the node lies in, and its place there. */
+  /** Index of the region that the node lies in. */
   readonly region: number;
+  /** Index of the node in the `nodes` of its region. */
   readonly position: number;
-  /** Index of the region that it repeats; null if it has no body, or nothing is connected to that. */
+  /** Index of the region that the node repeats as its body; null if it has no body, or no edge leads into it. */
   readonly body: number | null;
-  /** Indices of edges, but for those from its own body. */
+  /** Indices of the edges that lead to the node, except those that lead back from its own body. */
   readonly incoming: readonly number[];
   /** Connected exits only, with the indices of their edges. */
   readonly exits: ReadonlyMap<string, readonly number[]>;
@@ -156,7 +157,7 @@ export function* checkGraph(
     for (const index of division.tooDeep) yield { path: ['workflowNodes', index], message: deepHint };
   }
 
-  /** The node with an id, if it lies in the same body as another: only then their frames are the same. */
+  /** The node with an id, if it lies in the same body as the node at an index: only then both have the same iterations around them. */
   function besides(index: number, id: string): CheckedNode | undefined {
     const found = indexOf.get(id) ?? -1;
     return division.regionOf[found] === division.regionOf[index] ? checkedNodes[found] : undefined;
@@ -189,7 +190,10 @@ function repeated(list: readonly { id: string }[]): number[] {
   return [...list.keys()].filter((index) => seen.size === seen.add(list[index]?.id ?? '').size);
 }
 
-/** Without a start node, or with a repeated id, no node is reported as unreachable: the cause is reported already. */
+/**
+ * The graph as indices, to check it as a whole. Without a start node all nodes count as roots, and so do nodes with a repeated id: they are not
+ * reported as unreachable as well, because the cause is reported already.
+ */
 function shapeOf(nodes: readonly WorkflowNode[], links: readonly GraphEdge[], starts: readonly number[]): Shape {
   const next = nodes.map((): number[] => []);
   for (const { source, target } of links) next[source]?.push(target);
@@ -223,7 +227,7 @@ function assemble(checked: readonly CheckedNode[], edges: readonly GraphEdge[], 
       links,
       joinMode: joinMode === 'any' ? 'any' : 'all',
       isDisabled: isDisabled === true,
-      // Variables change between two times, and have to be read.
+      // A node that uses variables is not pure: they have to be read, and may change.
       isPure: variables === null && !isRefused && isPure(definition, config),
       region: division.regionOf[index] ?? 0,
       position: division.positionOf[index] ?? 0,

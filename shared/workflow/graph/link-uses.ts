@@ -5,13 +5,13 @@ import type { AnyNode } from '../nodes/index.ts';
 import { LINKS_ROOT } from '../nodes/links-root.ts';
 import { expressionsOf, hasBraces, textsOf } from '../templates/templates.ts';
 
-/** A link in a template of a node: the node whose question it answers, and where the template stands. */
+/** A link in a template of a node: the node whose question the link answers, and the path of the template's field. */
 export interface LinkUse {
   readonly nodeID: string;
   readonly path: readonly (string | number)[];
 }
 
-/** The links that a saved node sends. */
+/** The links in the templates of a saved node. */
 export function linkUses({ links = [], raw = [], filled = [] }: AnyNode, data: Json): readonly LinkUse[] {
   if (links.length === 0) return NONE;
   const unfilled = raw.filter((field) => !(filled as readonly string[]).includes(field));

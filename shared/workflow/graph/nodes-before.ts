@@ -1,7 +1,7 @@
 interface Lines<ID> {
-  /** Where the edges into a node come from. */
+  /** The sources of the edges that lead to a node. */
   sourcesOf(id: ID): Iterable<ID>;
-  /** A node whose edges are not followed. */
+  /** A node beyond which the search does not go. */
   stopAt?: ID | undefined;
 }
 

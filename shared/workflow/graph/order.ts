@@ -1,16 +1,16 @@
 import type { Graph, GraphNode } from './graph.ts';
 
-/** Nodes of one region in an order in which each comes after those before it. */
+/** Yields the nodes of one region in topological order: each after all nodes from which edges lead to it. */
 export function* inOrder(graph: Graph, indices: readonly number[]): Generator<number> {
-  const own = new Set(indices);
-  const before = (index: number) => sourcesOf(graph, nodeAt(graph, index)).filter((source) => own.has(source));
-  const left = new Map(indices.map((index) => [index, new Set(before(index)).size]));
-  const ready = indices.filter((index) => left.get(index) === 0);
+  const inRegion = new Set(indices);
+  const before = (index: number) => sourcesOf(graph, nodeAt(graph, index)).filter((source) => inRegion.has(source));
+  const pending = new Map(indices.map((index) => [index, new Set(before(index)).size]));
+  const ready = indices.filter((index) => pending.get(index) === 0);
   for (const index of ready) {
     yield index;
     for (const target of new Set(targetsOf(graph, nodeAt(graph, index)))) {
-      const count = (left.get(target) ?? 0) - 1;
-      left.set(target, count);
+      const count = (pending.get(target) ?? 0) - 1;
+      pending.set(target, count);
       if (count === 0) ready.push(target);
     }
   }

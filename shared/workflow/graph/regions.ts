@@ -5,12 +5,12 @@ interface Edge {
   readonly exit: string;
 }
 
-/** Nodes that are passed through together: those outside of bodies, or the body that a node repeats. */
+/** The nodes that one pass goes through: those outside of bodies, or the body that a node repeats. */
 export interface Region {
-  /** The node that repeats it; null for the outermost region. */
+  /** The node that repeats the region; null for the outermost region. */
   readonly container: number | null;
   readonly nodes: readonly number[];
-  /** Edges by which a pass begins. */
+  /** The edges from the container into the region, with which a pass begins. */
   readonly entries: readonly number[];
 }
 
@@ -24,7 +24,7 @@ export interface Regions {
   readonly returns: ReadonlySet<number>;
   /** Edges that lead into a body from outside of it, or back to a node that does not repeat the body. */
   readonly strays: readonly number[];
-  /** Nodes with a body that lies too deep in others, or that has much in common with others. */
+  /** Nodes whose body lies too deep in other bodies, or overlaps too much with others. */
   readonly tooDeep: readonly number[];
 }
 
@@ -33,8 +33,8 @@ type BodyOf = (node: number) => string | undefined;
 export const MAX_NESTED_BODIES = 10;
 
 /**
- * Divides a graph into regions. The body of a node is what its exit `bodyOf` leads to, up to nodes that lead nowhere else and edges
- * that lead back to the node. Bodies may lie in each other.
+ * Divides a graph into regions. The body of a node is all nodes that can be reached by its exit `bodyOf`, up to the edges that lead
+ * back to the node. Bodies may lie in each other.
  */
 export function divide(count: number, edges: readonly Edge[], bodyOf: BodyOf): Regions {
   const returns = findReturns(count, edges, bodyOf);
@@ -49,7 +49,7 @@ export function divide(count: number, edges: readonly Edge[], bodyOf: BodyOf): R
     if (exit === undefined) continue;
     const entries = (leaving.get(container) ?? []).filter((edge) => edge.exit === exit);
     const nodes = reach(container, entries, leaving);
-    // A node lies in at most so many bodies, unless they overlap. Without this, a large graph would take its square.
+    // A node lies in at most `MAX_NESTED_BODIES` bodies, unless they overlap. Without this limit, time would grow with the square of the graph.
     budget -= nodes.size;
     if (budget < 0) return { ...undivided(count), returns, tooDeep: [container] };
     bodies.push({ container, entries: entries.map(({ index }) => index), nodes });
@@ -83,6 +83,7 @@ export function divide(count: number, edges: readonly Edge[], bodyOf: BodyOf): R
   };
 }
 
+/** The result if bodies overlap too much: all nodes in one region. */
 function undivided(count: number): Omit<Regions, 'returns' | 'tooDeep'> {
   const nodes = Array.from({ length: count }, (_, node) => node);
   return {
@@ -101,6 +102,7 @@ function depthsOf(regions: readonly Region[], regionOf: readonly number[]): numb
   return depths;
 }
 
+/** The nodes that can be reached by the entries of a body, without passing its container. */
 function reach(
   container: number,
   entries: readonly Edge[],
@@ -113,17 +115,17 @@ function reach(
   return reached;
 }
 
-/** Finds the edges that lead back to a node on the way to them, if the way leaves that node into its body. */
+/** Finds the edges that lead back to a node on the path to them, if the path leaves that node by the exit to its body. */
 function findReturns(count: number, edges: readonly Edge[], bodyOf: BodyOf): Set<number> {
   const returns = new Set<number>();
   const leaving = Map.groupBy(edges, ({ source }) => source);
   const entered = new Set(edges.map(({ target }) => target));
   const all = Array.from({ length: count }, (_, node) => node);
-  const left = new Set<number>();
-  for (const root of [...all.filter((node) => !entered.has(node)), ...all]) if (!left.has(root)) walk(root);
+  const finished = new Set<number>();
+  for (const root of [...all.filter((node) => !entered.has(node)), ...all]) if (!finished.has(root)) walk(root);
   return returns;
 
-  /** Depth first, but not recursive, since a chain may be thousands of nodes long. */
+  /** Walks depth first, but not recursively, since a chain may be thousands of nodes long. */
   function walk(root: number): void {
     const way = [{ node: root, at: 0 }];
     /** The exit by which the path leaves each of its nodes. */
@@ -132,7 +134,7 @@ function findReturns(count: number, edges: readonly Edge[], bodyOf: BodyOf): Set
       const edge = leaving.get(step.node)?.[step.at];
       step.at += 1;
       if (!edge) {
-        left.add(step.node);
+        finished.add(step.node);
         exits.delete(step.node);
         way.pop();
         continue;
@@ -140,7 +142,7 @@ function findReturns(count: number, edges: readonly Edge[], bodyOf: BodyOf): Set
       exits.set(step.node, edge.exit);
       const exit = exits.get(edge.target);
       if (exit !== undefined && exit === bodyOf(edge.target)) returns.add(edge.index);
-      if (exit === undefined && !left.has(edge.target)) way.push({ node: edge.target, at: 0 });
+      if (exit === undefined && !finished.has(edge.target)) way.push({ node: edge.target, at: 0 });
     }
   }
 }

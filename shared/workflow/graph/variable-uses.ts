@@ -4,13 +4,13 @@ import { VARIABLES_ROOT } from '../variables.ts';
 
 /** How a saved node uses the tenant's variables. */
 export interface VariableUses {
-  /** In templates. */
+  /** The variables that templates name, each with the path of the template's field. */
   readonly named: readonly { name: string; path: readonly (string | number)[] }[];
-  /** Code may read any of them, by names that are known only when it runs. */
+  /** Whether code uses variables: it may read any of them, by names that are known only when it runs. */
   readonly inCode: boolean;
 }
 
-/** Null if the node uses none. */
+/** How a saved node uses variables; null if it uses none. */
 export function variableUses(definition: AnyNode, data: unknown): VariableUses | null {
   const inCode = definition.snippets?.(data).some(({ text }) => inText.test(text)) ?? false;
   const named = templatesOf(definition, data).flatMap(({ path, template }) =>
@@ -30,7 +30,7 @@ export function usesVariables(nodes: readonly { type: string; data: unknown }[])
   });
 }
 
-/** A name in other words, in a text or in a comment, costs no more than a read of the variables. */
+/** The word `vars` in code. If it is found in a string or a comment only, the variables are read in vain, which does no harm. */
 const inText = /(?<![\w$.])vars(?![\w$])/;
 
 /** The texts of a saved node whose templates are filled. */
