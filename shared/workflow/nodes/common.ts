@@ -7,7 +7,7 @@ export const Identifier = z
   .string()
   .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'must start with a letter or underscore, then letters, digits or underscores');
 
-/** A key of `ctx` inside of a body. */
+/** The field with the key of `ctx` under which the nodes of a body find the item or the index. */
 export function IterationVariable(name: 'item' | 'index') {
   return Identifier.refine((key) => key === 'item' || key === 'index' || !isReservedKey(key), {
     error: 'is a reserved name',
@@ -29,13 +29,13 @@ export const ErrorHandling = z.enum([
 ]);
 
 /**
- * Errors that may pass. `timeout`: the node or the server took too long. `upstream`: the server failed, refused for now or could not
- * be reached. `code`: the node's own failure, such as an exception in its code.
+ * Classes of errors that may be temporary. `timeout`: the node or the server took too long. `upstream`: the server failed, refused for now or
+ * could not be reached. `code`: the node's own failure, such as an exception in its code.
  */
 export const RetryClass = z.enum(['timeout', 'upstream', 'code']);
 export type RetryClass = z.infer<typeof RetryClass>;
 
-/** Shared by every kind. */
+/** Fields of every kind. */
 export const described = {
   title: z.string().max(255).optional().meta({ title: 'Title', description: 'Name of the node in the editor' }),
   description: z
@@ -53,7 +53,7 @@ export const described = {
   }),
 };
 
-/** Shared by kinds that do work: how long, how often, and what an error does. Seconds throughout. */
+/** Fields of kinds that do work: time limit, retries and error handling. Times are in seconds. */
 export const working = {
   ...described,
   timeoutSeconds: z
@@ -96,7 +96,7 @@ export const sharedFields = {
   ],
 } as const;
 
-/** The key of `ctx` under which a node's value is found. */
+/** The field with the key of `ctx` under which later nodes find the value of a node. */
 export function OutputVariable(name: string) {
   return Identifier.default(name).meta({
     title: 'Result name',

@@ -34,21 +34,21 @@ export interface NodeDefinition<
    */
   readonly exits: readonly Exit[] | ((config: z.output<Config>) => readonly string[]);
   /**
-   * The exit of a node that is disabled, and of one that failed and goes on while no edge leaves its `error` exit. Where it is
-   * the same for every node of the kind, it is also what an edge without a handle means. Null when there is none.
+   * The exit by which a disabled node is left, and a failed one if the run goes on and no edge leaves its `error` exit. If it is the
+   * same for every node of the kind, an edge without a handle belongs to it. Null if there is none.
    */
   readonly usualExit: PerConfig<NoInfer<Exit> | null, Config>;
-  /** In place of the usual exit, that of a node that failed and goes on while no edge leaves its `error` exit. */
+  /** The exit that failed nodes are left by in place of the usual exit. */
   readonly failedExit?: NoInfer<Exit>;
-  /** Exits by which a node fails if nothing is connected to them, also where its failure would be passed over. */
+  /** Exits that need an edge. A node that would leave by one without an edge fails, and a failed node is not left by it. */
   readonly needsEdge?: readonly NoInfer<Exit>[];
-  /** The exit whose edges are taken when the node left by one that has no edges, but for `error`; editors call it `else`. */
+  /** The exit whose edges are taken if the node leaves by an exit without edges other than `error`; editors call it `else`. */
   readonly elseExit?: (config: z.output<Config>) => string;
   /** Leaving by the usual exit takes the edges of all exits but `error`. */
   readonly forks?: true;
   /** Other names of exits, which edges may have. */
   readonly exitAliases?: Readonly<Record<string, NoInfer<Exit>>>;
-  /** The exit to the nodes that the node repeats, its body. They run once for each iteration, and no edge leaves them. */
+  /** The exit to the nodes that the node repeats, its body. They run once for each iteration, and no edge leads out of the body. */
   readonly body?: NoInfer<Exit>;
   /** The iterations of the body are runs of their own. */
   readonly chunked?: true;
@@ -62,8 +62,8 @@ export interface NodeDefinition<
    */
   readonly pure: PerConfig<boolean, Config>;
   /**
-   * Whether the time limit is measured from when the executor is called. False for kinds that neither wait nor reach out, and
-   * for those whose time the sandbox measures: code that waits for its turn there has not begun yet.
+   * Whether the time limit counts from the call of the executor. False for kinds that neither wait nor reach out of the process,
+   * and for those whose time the sandbox measures, because code that is queued there has not begun yet.
    */
   readonly clocked: boolean;
   /** A person is asked, for the `expiryMinutes` of the config; a node that names none has the workflow's `humanInLoopTimeout`. */

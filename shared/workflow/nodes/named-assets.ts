@@ -6,7 +6,7 @@ import type { Naming } from './names.ts';
 /** An asset that a node's config names. */
 export interface NamedAsset {
   readonly type: NamedResource;
-  /** In lower case, as rows and rules have it. */
+  /** The id in lower case, as rows and permission rules store it. */
   readonly id: string;
   /** Path of the field inside the config. */
   readonly path: readonly (string | number)[];
@@ -20,7 +20,7 @@ export type NamedResource = ResourceOf<NamingsOf<AnyNode['names']>['permission']
 type NamingsOf<Names> = Names extends unknown ? Names[keyof Names] & Naming : never;
 type ResourceOf<P extends Permission> = P extends `${infer R extends Resource}.${string}` ? R : never;
 
-/** Words for messages. */
+/** Names of the types in messages. */
 export const assetWords: Readonly<Record<NamedResource, string>> = { dataquery: 'data query', workflow: 'workflow' };
 
 /**
@@ -72,10 +72,11 @@ interface Found {
   value: unknown;
 }
 
+/** The values at a path with their own paths: several if the path has a `*`, which is each element of a list. */
 function valuesAt(value: unknown, [key, ...rest]: readonly string[]): Found[] {
   if (key === undefined) return [{ path: [], value }];
-  return childrenAt(value, key).flatMap(([own, child]) =>
-    valuesAt(child, rest).map((found) => ({ ...found, path: [own, ...found.path] })),
+  return childrenAt(value, key).flatMap(([part, child]) =>
+    valuesAt(child, rest).map((found) => ({ ...found, path: [part, ...found.path] })),
   );
 }
 

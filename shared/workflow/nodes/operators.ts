@@ -17,11 +17,11 @@ export const PlainOperator = z.enum([
 ]);
 export type PlainOperator = z.infer<typeof PlainOperator>;
 
-/** The last two run a user's pattern or code, in the sandbox. */
+/** All operators. The last two run a pattern or code of a user in the sandbox. */
 export const Operator = z.enum([...PlainOperator.options, 'matches_regex', 'expression']);
 export type Operator = z.infer<typeof Operator>;
 
-/** Whether an operator of a saved config only compares. Not known, and so false, for the text of a template. */
+/** Whether an operator of a saved config only compares values. False for the text of a template, whose operator is not known yet. */
 export function isPlain(operator: Operator): operator is PlainOperator {
   return plain.has(operator);
 }

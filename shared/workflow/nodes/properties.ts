@@ -11,7 +11,7 @@ export function usualExitOf(definition: AnyNode, config: unknown): string | null
   return forConfig<string | null>(definition.usualExit, config);
 }
 
-/** The exit of a node that failed and goes on while no edge leaves its `error` exit. */
+/** The exit by which a failed node is left if the run goes on and no edge leaves its `error` exit. */
 export function failedExitOf(definition: AnyNode, config: unknown): string | null {
   const { failedExit }: NodeDefinition = definition;
   return failedExit ?? usualExitOf(definition, config);
@@ -29,13 +29,13 @@ export function elseExitOf({ elseExit }: AnyNode, config: unknown): string | und
 
 /** See `spreads` of a definition. */
 export function isSpread({ spreads = () => false }: AnyNode, config: unknown): boolean {
-  // A config as it was saved may hold the text of a template here.
+  // A saved config may have the text of a template here, which is not `true`.
   return forConfig(spreads, config) === true;
 }
 
 /**
- * Whether a node of this kind and config is pure, for a config with its templates resolved or as it was saved. A template may
- * stand anywhere in the latter, also where the function of the kind walks through a list: that is not known to be pure.
+ * Whether a node of this kind and config is pure. In a saved config a template may stand anywhere, even in place of a list through which the
+ * function of the kind walks, which then throws: such a node is not known to be pure.
  */
 export function isPure({ pure }: AnyNode, config: unknown): boolean {
   try {

@@ -5,7 +5,7 @@ import { start } from './kinds/start.ts';
 
 interface Queried {
   dataQueryID: string;
-  /** Names of the inputs, which the run has as its own. */
+  /** The names of the query's inputs, which become the inputs of the run. */
   inputs: readonly string[];
   timeoutSeconds: number;
 }

@@ -18,19 +18,22 @@ interface Reminding {
   reminders?: readonly z.output<typeof Reminder>[] | undefined;
 }
 
-/** Minutes after the question was asked, in order, each once, while it is asked: its time may be another than when they were checked. */
+/**
+ * The times of reminders in minutes after the question was asked, sorted, without repetitions and without those after its expiry. There may be
+ * such reminders: a workflow can set another `expiryMinutes` than the one that `checkReminders` saw.
+ */
 export function reminderTimes({ expiryMinutes, reminders = [] }: Reminding): number[] {
   const times = reminders.map(({ minutes, from }) => (from === 'asked' ? minutes : expiryMinutes - minutes));
   const whileAsked = times.map(rounded).filter((at) => at > 0 && (expiryMinutes === 0 || at < expiryMinutes));
-  return [...new Set(whileAsked)].sort((one, other) => one - other);
+  return [...new Set(whileAsked)].sort((a, b) => a - b);
 }
 
-/** To less than a millisecond: a difference of fractions may have sixteen digits, which clients are shown. */
+/** Rounds to less than a millisecond: a difference of fractions may have sixteen digits, and clients see it. */
 function rounded(minutes: number): number {
   return Number(minutes.toFixed(6));
 }
 
-/** Refuses reminders that would come when nothing is asked any more, or not yet. */
+/** Refuses reminders that would come after the question has expired, or before it is asked. */
 export function checkReminders({ expiryMinutes, reminders = [] }: Reminding, check: z.RefinementCtx): void {
   for (const [at, { minutes, from }] of reminders.entries()) {
     const path = ['reminders', at, 'minutes'];

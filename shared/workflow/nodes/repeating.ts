@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { Json } from '../../core/json.ts';
 import { described, IterationVariable } from './common.ts';
 
-/** Shared by kinds that repeat a body for the items of a list. */
+/** Fields of kinds that repeat a body for the items of a list. */
 export const repeating = {
   ...described,
   sourceVariable: Json.meta({

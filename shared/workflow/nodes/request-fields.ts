@@ -2,12 +2,12 @@ import { z } from 'zod';
 import { working } from './common.ts';
 import { Reminder } from './reminders.ts';
 
-/** A week. A link works no longer, also for a question that waits for ever. */
+/** A week. A link works no longer, even if its question never expires. */
 const MAX_LINK_MINUTES = 10_080;
 
 const Name = z.string().min(1).max(255);
 
-/** Shared by kinds that ask a person. */
+/** Fields of kinds that ask a person. */
 export const requestFields = {
   ...working,
   expiryMinutes: z

@@ -13,7 +13,7 @@ const Text = z
     if (message !== undefined) issues.addIssue({ code: 'custom', message });
   });
 
-/** One question to the tenant's language model. It gets the tools that the node names and no others. */
+/** One question to the tenant's language model. The model gets the tools that the node names and no others. */
 export const ai = defineNode({
   kind: 'ai',
   label: 'Language model',

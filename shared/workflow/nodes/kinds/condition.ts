@@ -28,7 +28,7 @@ export const Branch = z.object({
 });
 export type Branch = z.infer<typeof Branch>;
 
-/** The parts of a saved config that may hold expressions; templates may stand everywhere else. */
+/** The fields of a saved config in which an expression may be found. Other fields are not checked here: they may have templates. */
 const Expressions = z.object({
   branches: z.array(z.object({ conditions: z.array(z.object({ operator: Operator, leftValue: z.unknown() })) })),
 });
@@ -65,7 +65,7 @@ export const condition = defineNode({
   pure: ({ branches }) => branches.every(({ conditions }) => conditions.every(({ operator }) => isPlain(operator))),
   clocked: false,
   snippets(config) {
-    // `safeParse` would word each of a million faults.
+    // `safeParse` would write a message for each fault, of which a config may have a million.
     const parsed = parseValue(Expressions, config);
     const branches = parsed.success ? parsed.data.branches : [];
     return branches.flatMap(({ conditions }, branch) =>

@@ -7,7 +7,7 @@ import { defineNode } from '../define-node.ts';
 export const EndStatus = z.enum(['success', 'failure', 'cancelled']);
 export type EndStatus = z.infer<typeof EndStatus>;
 
-/** Ends a branch and says what the run answers. The run ends when every branch has, or here, if it cancels the others. */
+/** Ends a branch and sets outputs of the run. The run ends when every branch has ended, or at this node if it cancels the others. */
 export const end = defineNode({
   kind: 'end',
   label: 'End',

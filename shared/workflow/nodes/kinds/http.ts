@@ -78,7 +78,7 @@ function checkTemplates(value: Json, issues: z.core.$RefinementCtx): void {
       issues.addIssue({ code: 'custom', path, message });
 }
 
-/** A text with templates is known only when it has its values. */
+/** Whether a text may be JSON. One with templates is checked only when its values are filled in. */
 function mayBeJSON(text: string): boolean {
   if (text.trim() === '' || findTemplate(text)) return true;
   try {

@@ -4,7 +4,7 @@ import { defineNode } from '../define-node.ts';
 
 const Sources = z.object({ sourceVariables: z.array(z.string()).default([]) });
 
-/** Collects what the branches before it have put into `ctx`. Which of them it waits for says `joinMode`, as for every kind. */
+/** Collects what the branches before it have put into `ctx`. As for every kind, `joinMode` says for which branches it waits. */
 export const join = defineNode({
   kind: 'join',
   label: 'Join',

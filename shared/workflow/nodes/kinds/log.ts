@@ -6,7 +6,7 @@ import { defineNode } from '../define-node.ts';
 export const LogLevel = z.enum(['debug', 'info', 'warn', 'error']);
 export type LogLevel = z.infer<typeof LogLevel>;
 
-/** Writes a line into the run's log, which is also its output; later nodes do not see it. */
+/** Writes a line into the log of the run. The line is also the output of the node, which later nodes do not see. */
 export const log = defineNode({
   kind: 'log',
   label: 'Log',

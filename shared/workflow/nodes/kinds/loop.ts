@@ -3,7 +3,7 @@ import { OutputVariable } from '../common.ts';
 import { defineNode } from '../define-node.ts';
 import { checkIterationVariables, MaxIterations, repeating } from '../repeating.ts';
 
-/** Runs its body once for each item of a list, one after the other, and collects what each time gave. */
+/** Runs its body for each item of a list, one after the other, and collects the results of the items. */
 export const loop = defineNode({
   kind: 'loop',
   label: 'Loop',

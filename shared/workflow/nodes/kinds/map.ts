@@ -3,7 +3,7 @@ import { OutputVariable } from '../common.ts';
 import { defineNode } from '../define-node.ts';
 import { checkIterationVariables, MaxIterations, repeating } from '../repeating.ts';
 
-/** Runs its body for each item of a list, many items at once and on every worker, and collects what each gave in the order of the items. */
+/** Runs its body for each item of a list, many at once and on any worker, and collects the results in the order of the items. */
 export const map = defineNode({
   kind: 'map',
   label: 'Map',

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { described } from '../common.ts';
 import { defineNode } from '../define-node.ts';
 
-/** Where a run begins. Inputs are declared in `workflowOptions.inputDefinitions`. */
+/** The node at which a run begins. Inputs are declared in `workflowOptions.inputDefinitions`. */
 export const start = defineNode({
   kind: 'start',
   label: 'Start',

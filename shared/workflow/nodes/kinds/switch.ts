@@ -17,7 +17,7 @@ export const SwitchCase = z.object({
 });
 export type SwitchCase = z.infer<typeof SwitchCase>;
 
-/** The parts of a saved config that may hold expressions; templates may stand everywhere else. */
+/** The fields of a saved config in which an expression may be found. Other fields are not checked here: they may have templates. */
 const Expressions = z.object({ cases: z.array(z.object({ operator: Operator, matchValue: z.unknown() })) });
 
 /** Compares one value with each case. Leaves by the first that matches, else by `default`. */

@@ -3,8 +3,8 @@ import { OutputVariable, working } from '../common.ts';
 import { defineNode } from '../define-node.ts';
 
 /**
- * Waits for an event of this name with this key, which `POST T/workflows/events` sends. An event that came before is taken if it is
- * still remembered.
+ * Waits for an event of this name with this key, which `POST T/workflows/events` sends. An event that came before
+ * is delivered too, if it is still stored and not older than `lookbackMinutes`.
  */
 export const waitForEvent = defineNode({
   kind: 'waitForEvent',
