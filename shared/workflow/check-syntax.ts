@@ -2,8 +2,8 @@ import { Script } from 'node:vm';
 import type { Snippet } from './nodes/define-node.ts';
 
 /**
- * Says why code does not parse: `line 2, column 9: Unexpected token ';'`, by the lines of the text itself. `argument` is the variable
- * that it is given. Nothing of the code is run: V8 only compiles it.
+ * Says why code does not parse: `line 2, column 9: Unexpected token ';'`, by the lines of the text itself. `argument` is the name
+ * of its parameter. Nothing of the code is run: V8 only compiles it.
  */
 export function codeFault({ text, form }: Pick<Snippet, 'text' | 'form'>, argument = 'ctx'): string | undefined {
   const { around, otherwise } = forms[form](argument);
@@ -17,10 +17,10 @@ export function codeFault({ text, form }: Pick<Snippet, 'text' | 'form'>, argume
   return `line ${line}${column === undefined ? '' : `, column ${column}`}: ${message}`;
 }
 
-/** Begins and ends what the sandbox compiles around a text. A line break follows the one and precedes the other. */
+/** The two texts that are compiled before and after the code, on lines of their own. */
 interface Form {
   around: readonly [string, string];
-  /** Closes by other brackets, which a text that closes those of the first cannot close as well. */
+  /** The same with other brackets. Code that closes the brackets of `around` itself does not fit these as well, and so is found. */
   otherwise: readonly [string, string];
 }
 

@@ -3,7 +3,7 @@ import { isJsonObject, type Json, type JsonObject } from '../core/json.ts';
 
 const MAX_LENGTH = 100_000;
 
-/** Patterns may backtrack without end, and references may lead in circles. */
+/** Keywords that forms may not use: a pattern may backtrack without end, and references may lead in circles. */
 const refused: ReadonlySet<string> = new Set([
   'pattern',
   'patternProperties',
@@ -14,16 +14,16 @@ const refused: ReadonlySet<string> = new Set([
   'contentMediaType',
 ]);
 
-/** `maxParts`: the parts of an answer that are checked. */
+/** `maxParts`: how many parts an answer may have. */
 type Read = { schema: z.ZodType; maxParts: number } | { path: string[]; message: string };
 
 /** Keywords of which each schema is tried with the same value. */
 const tried: ReadonlySet<string> = new Set(['anyOf', 'oneOf', 'allOf', 'not', 'if', 'contains', 'propertyNames']);
 
-/** Every part of an answer may be tried with every such schema: 4,000 of them and a list of 100,000 numbers took minutes. */
+/** Checks of one answer: each of its parts may be tried with each such schema. 4,000 schemas and a list of 100,000 numbers took minutes. */
 const MAX_TRIES = 200_000;
 
-/** Reads the JSON Schema of a form, or says what of it cannot be checked. */
+/** Reads the JSON Schema of a form, or says where it cannot be used. */
 export function readFormSchema(json: JsonObject): Read {
   if (JSON.stringify(json).length > MAX_LENGTH)
     return { path: [], message: `a form has at most ${MAX_LENGTH} characters` };

@@ -7,7 +7,7 @@ import { isUnreadable } from './reserved.ts';
 
 /**
  * Applies definitions to values: default, then type, then whether one is missing. Without definitions all values pass.
- * An explicit null is not a missing value, so that resolved values are resolved to the same again.
+ * An explicit null does not count as missing, so that resolving resolved values again changes nothing.
  */
 export function resolveInputs(
   definitions: readonly InputDefinition[],
@@ -32,7 +32,7 @@ export function resolveInputs(
   return Object.fromEntries(resolved);
 }
 
-/** Names that templates cannot read, and defaults that do not fit the type of their input. Paths begin at the list. */
+/** Faults of definitions: names that templates cannot read, and defaults that do not fit their type. Paths begin at the list. */
 export function definitionIssues(definitions: readonly InputDefinition[]): Issue[] {
   return definitions.flatMap((definition, at) => {
     if (isUnreadable(definition.key)) return [{ path: [at, 'key'], message: 'is a reserved name' }];
@@ -96,7 +96,7 @@ function toText(value: Json): string {
   return isJsonObject(value) || Array.isArray(value) ? JSON.stringify(value) : String(value);
 }
 
-/** A number that a double cannot represent stays a text, as in answers. */
+/** Converts a value to a number. If a double cannot represent the number, it stays a text, as in responses. */
 function toNumber(value: Json): number | string | null | undefined {
   if (typeof value !== 'string') return typeof value === 'number' && Number.isFinite(value) ? value : undefined;
   const text = value.trim();

@@ -92,7 +92,7 @@ export type CompletionWebhook = z.infer<typeof CompletionWebhook>;
 export const governance = {
   /** At most `limit` runs whose `key` has the same value, from their beginning to their end, waits included. */
   concurrency: ConcurrencyLimit.optional(),
-  /** Runs of the workflow that workers have at once; those that wait for a time, an answer or a child are not counted. */
+  /** Runs of the workflow that workers own at once; those that wait for a time, an answer or a child are not counted. */
   maxRunsAtOnce: z.int().min(1).max(10_000).optional(),
   rate: RateLimit.optional(),
   /** How long a run may wait for its beginning. With it, `workflowRunTimeout` counts from the beginning, else from the acceptance. */
@@ -132,7 +132,7 @@ interface Begun {
   asked?: Asked;
 }
 
-/** How a run is governed that begins with this input. The request counts before the options of the workflow. */
+/** The class, priority, limits and follow-ups of a run with this input. Settings of the request override the options of the workflow. */
 export function governRun(options: Governance, { workflowID, caller, input, asked = {} }: Begun) {
   const priority = asked.priority ?? options.priority;
   return {
@@ -172,7 +172,7 @@ export function limitsOf(
   };
 }
 
-/** Templates of a key that have no value in any run: all runs would share one key. */
+/** Faults of a concurrency key: templates that can have no value in any run, so that all runs would share one key. */
 export function keyIssues(key: string, definitions: readonly { key: string }[]): Issue[] {
   const declared = new Set(definitions.map((definition) => definition.key));
   const messages = [...expressionsOf(findTemplate(key))].flatMap(({ source, keys: [first, name] }) => {
@@ -184,7 +184,7 @@ export function keyIssues(key: string, definitions: readonly { key: string }[]):
   return messages.slice(0, 1).map((message) => ({ path: [], message }));
 }
 
-/** An index takes no long texts. */
+/** Characters of a key, which is indexed. A longer key is cut, and ends with its hash. */
 const MAX_KEY = 255;
 
 function fillKey(text: string, input: JsonObject): string {

@@ -1,23 +1,23 @@
 import { z } from 'zod';
 
-/** How a map works off its items, apart from the items. */
+/** The settings by which a map processes its items. */
 export interface MapPlan {
   itemVariable: string;
   indexVariable: string;
-  /** Chunks at once; each works off one item after the other. */
+  /** How many chunks run at once. Each processes its items one after the other. */
   concurrency: number;
   /** Absent: chosen by `chunkSizeOf`. */
   chunkSize?: number;
   collectResults: boolean;
-  /** Whether the first failed item fails its chunk at once. Else its result is its error. */
+  /** Whether the first failed item fails its chunk at once. Otherwise the result of a failed item is its error. */
   failsFast: boolean;
-  /** So many items may fail; null: all. */
+  /** How many items may fail without failing the map; null: all. */
   tolerated: number | null;
 }
 
-/** A chunk costs two rows and a claim, so a long list has larger ones. */
+/** Most items of a chunk. A chunk costs two rows and a claim, so a long list has larger chunks. */
 const MAX_SIZE = 500;
-/** Chunks for each run of the map at once, so that a slow chunk does not leave the others without work. */
+/** Chunks for each one that may run at once: with several times as many, a slow chunk does not leave the others without work. */
 const CHUNKS_PER_SLOT = 10;
 const MAX_CHUNKS = 10_000;
 
@@ -30,7 +30,7 @@ export function chunkSizeOf(
   return Math.max(1, chosen, Math.ceil(count / MAX_CHUNKS));
 }
 
-/** How far a map is, in items; `failed` are among those done. */
+/** How far a map is, in items. Failed items are counted in `done` too. */
 export const MapProgress = z
   .object({ done: z.int(), total: z.int(), failed: z.int() })
   .meta({ id: 'MapProgress', description: 'How many items of a map have ended; `failed` of them have failed' });

@@ -56,7 +56,7 @@ export interface NodePolicy {
   /** Attempts after the first. */
   retryLimit: number;
   retryDelayMs: number;
-  /** Undefined: every error that may pass. */
+  /** Undefined: every error that may be temporary. */
   retryOn: readonly RetryClass[] | undefined;
   /** Undefined: the node leaves by the `error` exit if it is connected, otherwise the run fails. */
   errorHandling: z.infer<typeof ErrorHandling> | undefined;

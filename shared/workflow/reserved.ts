@@ -1,6 +1,7 @@
+/** Keys of `ctx` that belong to the engine. */
 const reserved: ReadonlySet<string> = new Set(['input', 'item', 'index', 'output']);
 
-/** Keys that lead to a prototype in code. Templates may not read them, also where a value has them. */
+/** Keys that lead to a prototype in code. Templates may not read them, even if a value has such a key. */
 const prototypes: ReadonlySet<string> = new Set(['__proto__', 'prototype', 'constructor']);
 
 /** Whether templates may not read a key of this name. */

@@ -43,12 +43,12 @@ export interface RunError extends ShownError {
   frame?: IterationPath;
 }
 
-/** The key of `ctx` with the error of the last node before a node that failed and was left all the same. */
+/** The key of `ctx` under which a node reads the latest error of a failed node before it, if the run went on after that. */
 export const ERROR_KEY = 'error';
-/** The same in what a map passes on to its chunks, where a node may have set a value of its own under that key. */
+/** The key of that error in the scope that a map passes to its chunks. There a node may have set a value under `ERROR_KEY`. */
 export const ERROR_AROUND_KEY = '__error';
 
-/** Characters of the message in `ctx`. */
+/** Characters of the message of an error in `ctx`. */
 const MAX_PASSED = 2_000;
 
 /** An error as later nodes see it. */
@@ -65,11 +65,11 @@ export function passedError(
     ...(details && { details }),
     ...(cause && { cause }),
   };
-  // Made of JSON only.
+  // The cast is safe: all of it is JSON.
   return error as unknown as JsonObject;
 }
 
-/** The details of an error that another one has led to. */
+/** The details of an error that name another error as its cause. */
 export function causedBy({ details, ...cause }: ErrorCause): JsonObject {
   return { cause: { ...cause, ...(details && { details }) } as unknown as JsonObject };
 }

@@ -10,7 +10,7 @@ export interface LogLine {
   data?: Json;
 }
 
-/** How much of something there is: lines, and the bytes of their texts. */
+/** An amount of log: lines, and the bytes of their texts. */
 export interface LogSize {
   lines: number;
   bytes: number;
@@ -32,7 +32,7 @@ export function sizeOfLine({ message, data }: LogLine): number {
   return Buffer.byteLength(message) + (data === undefined ? 0 : Buffer.byteLength(JSON.stringify(data)));
 }
 
-/** Says what is missing from a log. */
+/** Says how much of a log was not stored. */
 export function wordCut({ lines, bytes }: LogSize): string {
   return `${lines} ${lines === 1 ? 'line' : 'lines'} (${bytes} bytes) of this attempt were not kept: the log of an attempt, a node or the run is full`;
 }

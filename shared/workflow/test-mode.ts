@@ -51,7 +51,7 @@ export interface Pin {
 
 type Asked = z.output<z.ZodObject<typeof testMode>>;
 
-/** The mode of a run of this graph, and what is wrong with it. */
+/** Reads the mode of a test run of this graph, with the faults of the request. */
 export function readTestMode(graph: Graph, { pinned, dryRun, stopAfter }: Asked): { mode: TestMode; issues: Issue[] } {
   const issues: Issue[] = [];
   const pins = Object.entries(pinned).flatMap(([nodeID, { output, exit }]): [string, Pin][] => {
@@ -90,7 +90,7 @@ function exitFault({ definition, config, exits }: GraphNode, exit: string | unde
   return known.includes(exit) ? null : `expected one of ${known.join(', ')}`;
 }
 
-/** The node around this one, if any, whose iterations are runs of their own. */
+/** The nearest node around a node whose iterations are runs of their own, such as a map; undefined if there is none. */
 function chunkedAround(graph: Graph, node: GraphNode): GraphNode | undefined {
   const container = graph.regions[node.region]?.container ?? null;
   const around = container === null ? undefined : graph.nodes[container];

@@ -1,4 +1,4 @@
-/** Tells workers that variables of a tenant have changed. A message that is lost is noticed within a second. */
+/** The channel on which workers learn that variables of a tenant have changed. After a lost message they notice it within a second. */
 export const VARIABLES_CHANNEL = 'variables.changed';
 
 /** Variables are `vars.<name>` in templates and code. */

@@ -4,7 +4,7 @@ import { parseValue } from '../../core/schema/parse.ts';
 import { findTemplate } from './templates.ts';
 
 interface Around {
-  /** Stand-ins for the values of templates. */
+  /** A valid value of the schema, whose parts stand in for templates. */
   defaultValue: unknown;
   /** Top-level fields whose templates are not replaced. */
   raw?: readonly string[] | undefined;
@@ -16,16 +16,16 @@ export interface ParsedAround {
 }
 
 /**
- * Parses a value by its schema, but accepts a template for a value of any type: its value is parsed before use. Stand-ins
- * replace templates meanwhile, so that the rest is checked and defaults are filled in.
+ * Parses a saved config by its schema, but accepts a template in place of a value of any type: the value is parsed when the template is filled
+ * in. Here a part of the default value stands in for each such template, so that the rest is checked and gets its defaults.
  */
 export function parseAround(schema: z.ZodType, saved: unknown, { defaultValue, raw = [] }: Around): ParsedAround {
   const strict = parseValue(schema, saved);
   if (strict.success) return { value: strict.data, issues: [] };
 
   const { issues } = strict;
-  const isResolved = ({ path }: Issue) => isTemplate(valueAt(saved, path)) && !raw.includes(String(path[0]));
-  const wrong = issues.filter((issue) => !isResolved(issue));
+  const isAtTemplate = ({ path }: Issue) => isTemplate(valueAt(saved, path)) && !raw.includes(String(path[0]));
+  const wrong = issues.filter((issue) => !isAtTemplate(issue));
   if (wrong.length > 0) return { value: undefined, issues: wrong };
 
   const standIn = structuredClone(saved);
@@ -33,7 +33,7 @@ export function parseAround(schema: z.ZodType, saved: unknown, { defaultValue, r
   const lenient = parseValue(schema, standIn);
   const value = lenient.success ? lenient.data : standIn;
   for (const { path } of issues) putAt(value, path, valueAt(saved, path));
-  return { value, issues: lenient.success ? [] : lenient.issues.filter((issue) => !isResolved(issue)) };
+  return { value, issues: lenient.success ? [] : lenient.issues.filter((issue) => !isAtTemplate(issue)) };
 }
 
 /** Whether a text is one template and nothing else. It then becomes the value with its type. */

@@ -55,7 +55,7 @@ function compile(text: string, firstOpen: number): Template | undefined {
   return { parts, whole: parts.length === 1 && typeof only === 'object' ? only : null };
 }
 
-/** Far more than any text has. A million of them would hold up other requests for half a second. */
+/** Parts of a text, far more than any real text has. To compile a million of them would block other requests for half a second. */
 const MAX_PARTS = 20_000;
 
 const TOO_MANY: Omit<Expression, 'source'> = { root: null, keys: [], fault: 'is one template too many in this text' };
@@ -92,7 +92,7 @@ interface Path {
   end: number;
 }
 
-/** No value has more levels. */
+/** Keys of a path: no value is nested deeper. */
 const MAX_KEYS = 200;
 
 function readPath(text: string, start: number): Path {
@@ -167,10 +167,10 @@ function elementOf(list: readonly Json[], key: string | number): Json | undefine
   return key === 'length' ? list.length : undefined;
 }
 
-/** Characters of a text with its values, or of the values of one config. A small text could else ask for gigabytes. */
+/** Characters of a text with its values filled in, or of the values of one config. Otherwise a small text could insert gigabytes. */
 const MAX_FILLED = 50_000_000;
 
-/** A text that is made of parts and values. A value that occurs often is written once. */
+/** Builds a text from literal parts and inserted values. A value that is inserted several times is converted to text once. */
 export class Filled {
   text = '';
   readonly #written = new Map<Write, Map<Json | undefined, string>>();
@@ -191,7 +191,7 @@ export class Filled {
 
 type Write = (value: Json | undefined) => string;
 
-/** Joins the parts of a text. */
+/** Joins the parts of a text, with the values of its expressions. */
 export function fillParts(
   parts: Template['parts'],
   find: (expression: Expression) => Json | undefined,
@@ -205,7 +205,7 @@ export function fillParts(
   return filled.text;
 }
 
-/** Limits what the values of whole templates amount to, where the same value is inserted again and again. */
+/** Limits the characters of values that fields with one whole template insert, for values that are inserted more than once. */
 export function createFilling(): { count(value: Json | undefined): void } {
   const sizes = new Map<object, number>();
   let total = 0;
@@ -263,15 +263,15 @@ export function textsOf(
   const take = (text: string) => {
     if (isWanted(text)) found.push({ path: [...path], text, template: findTemplate(text) });
   };
-  const visit = (at: Json) => {
-    if (typeof at === 'string') return take(at);
-    if (typeof at !== 'object' || at === null) return;
-    // The keys of a list of a million would be a million texts.
-    if (Array.isArray(at)) for (const [index, item] of at.entries()) visitAt(index, item);
-    else for (const key of keysToRead(at)) visitAt(key, at[key] ?? null);
+  const visit = (part: Json) => {
+    if (typeof part === 'string') return take(part);
+    if (typeof part !== 'object' || part === null) return;
+    // `Object.keys` of a list with a million items would create a million strings.
+    if (Array.isArray(part)) for (const [index, item] of part.entries()) visitAt(index, item);
+    else for (const key of keysToRead(part)) visitAt(key, part[key] ?? null);
   };
-  const keysToRead = (at: JsonObject) =>
-    path.length > 0 ? Object.keys(at) : Object.keys(at).filter((key) => !raw.includes(key));
+  const keysToRead = (part: JsonObject) =>
+    path.length > 0 ? Object.keys(part) : Object.keys(part).filter((key) => !raw.includes(key));
   const visitAt = (key: string | number, item: Json) => {
     if (item === null || typeof item === 'number' || typeof item === 'boolean') return;
     path.push(key);
