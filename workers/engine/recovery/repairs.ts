@@ -193,7 +193,10 @@ export function createRepairs({ pool, runs, producer, backplane, logger, leaseMs
     logger.warn({ runs: rowCount }, 'the queues had lost their data; filling them from Postgres');
   }
 
-  /** Searches all runs, a slice in each round, for those that nothing will continue. There should be none: a released run is READY or waits. */
+  /**
+   * Searches the runs that no worker owns and that are not READY, a slice in each round, for those that nothing will continue. There should be
+   * none: every commit that releases a run also writes what continues it.
+   */
   async function searchForgotten(): Promise<void> {
     const { rows } = await pool.query<{
       last: string | null;
