@@ -62,7 +62,7 @@ export function createBegin(dependencies: Dependencies): Begin {
     return run.releaseReason;
   }
 
-  /** Makes a claimed run one that this process owns, and waits for memory for it. Null: this process does not own it. */
+  /** Adds a claimed run to those that this process owns, and waits for memory for it. Null: the run was given back. */
   async function load(
     row: ClaimedRow,
     version: LoadedVersion,

@@ -5,7 +5,7 @@ import { READY_BY_ID } from '#shared/runs/dispatch/ready-runs.ts';
 import type { ClaimRow } from '../state/claimed-row.ts';
 
 export interface Claims {
-  /** Claims a run for this process, all claims of one round of the event loop in one statement. Null: an old job, or another worker was faster. */
+  /** Claims a run. Claims of one round of the event loop share a statement. Null: the job is outdated, or another worker was faster. */
   claim(run: Claimable): Promise<ClaimRow | null>;
   /**
    * Claims one crash-suspected run for a process that owns nothing else, so that a crash of the process counts against this run. The creator is

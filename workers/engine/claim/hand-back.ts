@@ -6,7 +6,7 @@ import type { Runs } from '#shared/runs/runs.ts';
 import type { ClaimRow } from '../state/claimed-row.ts';
 import { UnknownKinds } from './versions.ts';
 
-/** A run fails when so many workers in a row could not begin it. */
+/** A run fails when this many workers in a row could not begin it. */
 const MAX_HAND_BACKS = 10;
 
 /** Gives back a claimed run that this worker cannot begin. Never throws: if it fails, the next renewals of the lease give the run back. */

@@ -44,7 +44,7 @@ interface Dependencies {
 
 /**
  * How long a job may wait for permits, which become free as runs owned here end. Then its unclaimed runs are put back into the queue, because
- * another process may be idle. A process in which hundreds of runs end in a second needs less for a job of many runs.
+ * another process may be idle. Where hundreds of runs end in a second, a job of many runs gets its permits within this time.
  */
 const CLAIM_TIMEOUT_MS = 100;
 /** How often the memory for the runs of a tenant is checked. */

@@ -64,7 +64,7 @@ export interface CommitterOptions {
   publish(rows: readonly RunEventRow[]): void;
 }
 
-/** Pause before commits are sent again whose rows were locked. */
+/** Pause before commits whose rows were locked are sent again. */
 const LOCKED_MS = 20;
 /** Pause before a batch is sent again after a temporary error. */
 const AGAIN_MS = 250;

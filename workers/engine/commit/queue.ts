@@ -39,7 +39,7 @@ export class CommitQueue {
     this.#locked.push(...entries);
   }
 
-  /** The kind of commits that may be written now. */
+  /** The kind of commits that may be written now; undefined if none may. */
   get next(): Kind | undefined {
     if (this.#inFlight.small + this.#inFlight.large >= MAX_IN_FLIGHT) return undefined;
     if (this.#large.size > 0 && this.#inFlight.large < MAX_LARGE) return 'large';

@@ -2,7 +2,7 @@ import { COMMIT, COMMIT_AND_BRIEFS, COMMIT_AND_WAITS, COMMIT_ONE } from './sql.t
 import { batchValues, briefValues, type Entry, hasLarge, isPlain, singleValues, staysOwned } from './values.ts';
 import { waitValues } from './wait-values.ts';
 
-/** The answer of the statements for each run that they have updated. */
+/** A row that the statements return for each run that they have updated. */
 export interface CommitRow {
   id: string;
   wake_seq: number;

@@ -54,7 +54,7 @@ function statusOf(pending: PendingCommit): string {
   return pending.end?.status ?? (pending.release === 'park' ? 'WAITING' : 'RUNNING');
 }
 
-/** 0: the run stays owned. 1: released. 2: released and READY, behind others. 3: stays owned with only starts of nodes: no progress yet. */
+/** A code for the statement. 0: the run stays owned. 1: it is released. 2: released and READY. 3: it stays owned, and has made no progress. */
 function releaseOf(pending: PendingCommit): number {
   if (pending.end || pending.release === 'park') return 1;
   if (pending.release === 'yield') return 2;

@@ -114,7 +114,7 @@ export function createNodeDispatcher(dependencies: Dependencies): NodeDispatcher
   }
 
   /**
-   * Computes pure activations, and the pure ones that they make ready, in the order in which single commits would, and submits one commit.
+   * Computes pure activations, and the pure ones that they make ready, in the order that separate commits would have, and submits one.
    * Activations that the batch has no room for, as after a large outcome (`lengthBefore`), are executed after it: other runs come between.
    */
   function computeInline(run: Run, activations: readonly Activation[], lengthBefore = 0): void {

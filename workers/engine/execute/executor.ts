@@ -55,7 +55,7 @@ function isRootOfChunk({ chunk }: Run, { path }: Activation): boolean {
   return chunk !== null && path.length === 0;
 }
 
-/** Executes a pure activation. No slot is needed: it neither waits nor reaches out. */
+/** Executes a pure activation. It needs no slot, because it neither waits nor does I/O. */
 export function computeNode({ nodes, logger }: Process, run: Run, activation: Activation): NodeResult {
   const { node } = activation;
   const task = createTask(run, activation, undefined, logger);

@@ -12,7 +12,7 @@ import type { Wait } from '../state/waits.ts';
 import type { Parked } from '../waits/park.ts';
 import type { AttemptTask } from './task.ts';
 
-/** The result of an attempt, which the reducer applies to the run. `resolved`: the config with its templates filled in; undefined before. */
+/** The result of an attempt, which the reducer applies to the run. `resolved`: the config with its templates filled in, if they were. */
 export type NodeResult =
   | Done
   | Failed

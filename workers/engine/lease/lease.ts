@@ -16,7 +16,7 @@ export interface Lease extends AsyncDisposable {
   readonly id: string;
   /**
    * Whether the lease is valid by this process's own clocks. If not, other workers may have the runs, and no node starts. The
-   * monotonic clock stands still while a machine is suspended, and the clock of the day may be moved: both have to agree.
+   * monotonic clock stands still while a machine is suspended, and the wall clock may be set: by both, the lease must not have ended.
    */
   readonly isValid: boolean;
   /** Resolves when the lease is valid. */
@@ -151,7 +151,7 @@ export function createLease({ pool, slots, leaseMs, logger, onLost, onRenewed }:
   };
 }
 
-/** In ms, by both clocks of the process. */
+/** A moment in ms, by the monotonic clock and by the wall clock. */
 interface Instant {
   monotonic: number;
   ofDay: number;

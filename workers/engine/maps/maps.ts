@@ -116,7 +116,7 @@ interface CountedRow {
   reports: boolean;
 }
 
-// A cancel that comes first leaves no live run; one that comes later finds the chunks that are started under this lock.
+// A run that was cancelled before this lock is not live, and no chunk starts. A later cancel finds the chunks that start under this lock.
 const LOCK = `
 select i.id, i.completed_at is null as is_live from run_map m join workflow_instance i on i.id = m.instance_id
 where m.id = $1 for no key update of i`;

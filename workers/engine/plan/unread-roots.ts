@@ -5,7 +5,7 @@ import type { Roots } from '#shared/workflow/templates/templates.ts';
 import { VARIABLES_ROOT } from '#shared/workflow/variables.ts';
 import { type Dependencies, onlyOn } from './certainty.ts';
 
-/** Stand-ins for the values of variables and links. They read as null and note a dependency: a plan shows no variables, and links need a run. */
+/** Stand-ins for the values of variables and links. They read as null and note a dependency: a plan shows no variables, and has no links. */
 export function unreadRoots(note: (on: Dependencies) => void): Roots {
   const unread = (dependency: (key: string) => Dependency) => {
     const read = (key: string | symbol): Json => {

@@ -14,7 +14,7 @@ interface Writer {
   value: Value;
 }
 
-/** The nodes before a node, as the bits of their indices. */
+/** Returns the nodes before a node, as a bit set of their indices. */
 export type Before = (node: GraphNode) => Uint32Array;
 
 /**

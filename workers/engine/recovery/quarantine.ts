@@ -86,7 +86,7 @@ interface Dependencies {
   logger: Logger;
 }
 
-/** The child, as its worker sees it. */
+/** The child process, from the side of its worker. */
 export class QuarantineProcess {
   leaseID: string | undefined;
   metrics: MetricsReport = {};

@@ -145,8 +145,8 @@ export function createRepairs({ pool, runs, producer, backplane, logger, leaseMs
   /**
    * Adds jobs again that were dispatched ten, twenty … seconds ago and not claimed. The same id has no effect while the job waits or
    * is active; one that has ended and is retained for the board is removed.
-   * A job that exists and never comes to a worker must not block the run, so after three leases, six, twelve … the job gets a new id:
-   * so they stay few, however long a run waits for a busy fleet. The first claim raises the epoch, and jobs with an earlier epoch claim nothing.
+   * A job that exists and never comes to a worker must not block the run, so after three leases, six, twelve … it gets one with a new
+   * id: few of them, however long a run waits for a busy fleet. The first claim raises the epoch, and jobs with an earlier epoch claim nothing.
    */
   async function dispatchAgain(): Promise<void> {
     const { rows } = await pool.query<{ id: string; tenant_id: string; epoch: number; waited_ms: number }>({
@@ -282,7 +282,7 @@ select id, instance_id, kind from run_notice
 where created_at < now() - interval '2 seconds' and not (kind = 'cancel' and instance_id = any($2::uuid[]))
 order by id limit $1`;
 
-/** 1 from 1, 2 from 2, 3 from 4, 4 from 8 …; undefined below 1. */
+/** Counts how often the time has doubled: 1 from 1 on, 2 from 2, 3 from 4, 4 from 8 …; undefined below 1. */
 function timesDoubled(times: number): number | undefined {
   return times < 1 ? undefined : Math.floor(Math.log2(times)) + 1;
 }

@@ -35,7 +35,7 @@ export interface Sweep extends AsyncDisposable {
   once(): Promise<void>;
   /** Dispatches further runs after one has ended or was released. Calls within a few milliseconds are combined. */
   dispatchSoon(): void;
-  /** Totals so far, for metrics: always the same object, whose values go on. */
+  /** Totals so far, for metrics: the same object at each read, with current values. */
   readonly stats: {
     leads: boolean;
     forgotten: number;

@@ -10,7 +10,7 @@ import {
   WITHHELD_EXTENSION,
 } from '#shared/runs/dispatch/dispatch-window.ts';
 
-/** Paused workflows or tenants that a round looks at; the next one goes on behind them. */
+/** Paused workflows or tenants that one round looks at; the next round goes on after them. */
 const AT_ONCE = 100;
 /** Runs that one statement takes out of the queue or puts into it. */
 const BATCH = 1_000;

@@ -24,7 +24,7 @@ export interface BodyRow {
   fails_item: boolean;
 }
 
-/** Rows that are read at once. */
+/** Rows that one statement reads. */
 const PAGE = 2000;
 
 /**

@@ -294,7 +294,7 @@ export class RunState {
     return { next: isEmpty ? [activation] : this.beginNext(activation), source };
   }
 
-  /** Begins the next iteration of an activation that is between two. Returns the activations that become ready in it. */
+  /** Begins the next iteration of an activation that is between two iterations. Returns the activations that become ready in it. */
   beginNext(activation: Activation): readonly Activation[] {
     const repetition = this.#repetitions.get(activation);
     if (repetition?.phase !== 'between') return [];
@@ -388,7 +388,7 @@ export class RunState {
           source: sourceAt(seq),
         });
     }
-    // An activation with an open iteration goes on when this ends.
+    // An activation with an open iteration goes on when the iteration ends.
     return ready.filter((activation) => this.#repetitions.get(activation)?.phase !== 'open');
   }
 

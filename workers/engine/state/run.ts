@@ -43,7 +43,7 @@ export interface Attempt {
   attempt: number;
 }
 
-/** Why a process has released a run: it ended, waits, went to the end of the queue, was taken away, or was handed back. */
+/** The reason for which a process has released a run: it ended, waits, went to the end of the queue, was taken away, or was handed back. */
 export type ReleaseReason = 'done' | 'parked' | 'yielded' | 'fenced' | 'drained';
 
 /**
@@ -224,7 +224,7 @@ export class Run {
     this.#pending.firstReads += 1;
   }
 
-  /** Takes note that an activation is executed, or continued after its wait. */
+  /** Records that an activation is executed, or continued after its wait. */
   start(activation: Activation): void {
     this.#running.add(activation);
   }
@@ -270,7 +270,7 @@ export class Run {
     this.wait(activation, wait, onDue);
   }
 
-  /** Continues a wait that stands in the database. */
+  /** Continues a wait that the database has. */
   resume(activation: Activation, wait: Wait, onDue: () => void): void {
     this.#waits.begin(activation, wait, onDue);
   }
@@ -391,7 +391,7 @@ export class Run {
     const [first] = pending.events;
     if (this.#isPaused && first) {
       this.#isPaused = false;
-      // An event without an activation is the end of the run, which clients need no further word about.
+      // Without an activation, the event is the end of the run, and clients need not see that the run went on before.
       if (first.activation) first.payload = withField(first.payload, 'goesOn', true);
     }
     if (pending.release !== 'park' || this.#isPaused) return;

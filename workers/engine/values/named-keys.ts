@@ -30,7 +30,7 @@ function findKeys({ definition, data, config }: GraphNode): Keys {
   return keys;
 }
 
-/** The keys of `ctx` that a node may read, those that its code names among them. */
+/** The keys of `ctx` that a node may read, including those that its code names. */
 export async function namedKeys(node: GraphNode): Promise<Keys> {
   const { definition, data, config } = node;
   const named = keysInConfig(node);

@@ -29,8 +29,8 @@ export interface ResidentValues {
 }
 
 /**
- * How many times the free memory a creator may have, as with slots: a single creator gets four fifths of all. So a run of the next creator gets
- * memory at once, even while large runs of the first wait for silent servers.
+ * The factor by which the memory of a creator may exceed the free memory, as with slots: a single creator gets four fifths of all. So a run of
+ * the next creator gets memory at once, even while large runs of the first wait for silent servers.
  */
 const SHARE = 4;
 
@@ -122,7 +122,7 @@ export function createResidentValues(maxLength: number): ResidentValues {
     setLength(run, length);
   }
 
-  /** Whether a creator has reached its share. If the run would not fit beside all others, as if only runs of this creator were in memory. */
+  /** Whether a creator has reached its share. If the run does not fit beside all others, only the creator's own runs count. */
   function isAtLimit(flow: FlowKey, length: number): boolean {
     const free = maxLength - total() - length;
     return byCreator.isReached(flow, free < 0 ? maxLength - byCreator.usedBy(flow) - length : free);
