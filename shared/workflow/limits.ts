@@ -128,7 +128,7 @@ interface Begun {
   workflowID: string;
   caller: Pick<Caller, 'type' | 'origin'>;
   input: JsonObject;
-  /** Default: nothing. */
+  /** Absent: the request overrides nothing. */
   asked?: Asked;
 }
 

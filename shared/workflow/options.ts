@@ -78,7 +78,7 @@ export function nodePolicy(node: GraphNode, options: WorkflowOptions): NodePolic
   };
 }
 
-/** The config of a node that asks a person, with the time of the workflow unless the node has its own. */
+/** The config of a node that asks a person: with the workflow's time to answer, unless the node has its own `expiryMinutes`. */
 export function withTimeToAnswer({ definition, data }: GraphNode, options: WorkflowOptions, config: unknown): unknown {
   const { humanInLoopTimeout } = options;
   if (!definition.asks || humanInLoopTimeout === undefined || data.expiryMinutes !== undefined) return config;

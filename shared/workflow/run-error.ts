@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { JsonObject } from '../core/json.ts';
 import { IterationPath } from './progress/activation.ts';
 
-/** Details of code, of a statement, or of a response. */
+/** Details of an error in code, in a statement, or in a response. */
 const details = JsonObject.optional().describe('Such as `line` and `column` of code, or the `status` of an answer');
 
 const ErrorCause = z

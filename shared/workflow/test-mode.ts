@@ -4,7 +4,7 @@ import type { Issue } from '../core/schema/issues.ts';
 import type { Graph, GraphNode } from './graph/graph.ts';
 import { exitsOf, usualExitOf } from './nodes/properties.ts';
 
-/** The output of a node that is not executed. */
+/** The output that a test run uses for a node instead of executing it. */
 const PinnedOutput = z
   .object({
     output: JsonObject.describe('As the timeline of a run shows it'),
@@ -21,7 +21,7 @@ const PinnedOutput = z
 /** Characters of all pinned outputs together: each claim of the run reads them. */
 const MAX_PINNED = 1_000_000;
 
-/** How a test run differs from others. */
+/** Options that a test run has and other runs have not. */
 export const testMode = {
   pinned: z
     .record(z.string().max(255), PinnedOutput)
@@ -37,7 +37,7 @@ export const testMode = {
   stopAfter: z.string().max(255).optional().describe('The run ends after this node, with its output'),
 };
 
-/** As it is stored with the run: add only optional fields. */
+/** The mode as it is stored with the run: add only optional fields. */
 export interface TestMode {
   pinned?: Readonly<Record<string, Pin>>;
   dryRun?: boolean;

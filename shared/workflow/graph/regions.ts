@@ -20,7 +20,7 @@ export interface Regions {
   /** The region of each node, and its index in the region's `nodes`. */
   readonly regionOf: readonly number[];
   readonly positionOf: readonly number[];
-  /** Edges from a body back to the node that repeats it, or to one around that. A branch of the body ends with them. */
+  /** Edges from a body back to the node that repeats it, or to one that repeats a body around it. A branch of the body ends with them. */
   readonly returns: ReadonlySet<number>;
   /** Edges that lead into a body from outside of it, or back to a node that does not repeat the body. */
   readonly strays: readonly number[];

@@ -6,7 +6,7 @@ import type { Naming, NamingPath } from './names.ts';
 export type PerConfig<T, Config extends z.ZodType> = T | ((config: z.output<Config>) => T);
 
 /**
- * What a node kind is, without what it does. Code outside the kind's contract and executor asks for these properties and never
+ * The properties of a node kind, without its behaviour. Code outside the kind's contract and executor asks for these properties and never
  * for the name of a kind, so that a new kind is two files and two lines of tables.
  */
 export interface NodeDefinition<
@@ -24,13 +24,13 @@ export interface NodeDefinition<
    * and the person who needs it. Routes that save or start a graph check it, the engine checks it again before the executor.
    */
   readonly names: Names;
-  /** Permissions on every object of their type that saving or testing a graph with such a node needs. */
+  /** Permissions, for all objects of their type, that a person needs to save or test a graph with such a node. */
   readonly authorNeeds?: readonly Permission[];
   /** The field with the names of tools that the node may call: its author has to be allowed to use them. */
   readonly tools?: FieldOf<Config>;
   /**
-   * The handles a node may leave by: a list when they are the same for every node of the kind (another word then does not
-   * compile in its executor), a function when the config names them.
+   * The handles a node may leave by: a list if they are the same for every node of the kind (the compiler then refuses other names
+   * in its executor), a function if the config names them.
    */
   readonly exits: readonly Exit[] | ((config: z.output<Config>) => readonly string[]);
   /**
@@ -58,7 +58,7 @@ export interface NodeDefinition<
   readonly ends?: Ends;
   /**
    * Whether the node has no effect, does no I/O and always gives the same outcome for the same config and `ctx`, so that it may
-   * be computed again at will. A function answers for one config, and has to answer no where a template still stands.
+   * be computed again at will. A function answers for one config. It has to return false where a template stands in place of a value.
    */
   readonly pure: PerConfig<boolean, Config>;
   /**
@@ -66,7 +66,7 @@ export interface NodeDefinition<
    * and for those whose time the sandbox measures, because code that is queued there has not begun yet.
    */
   readonly clocked: boolean;
-  /** A person is asked, for the `expiryMinutes` of the config; a node that names none has the workflow's `humanInLoopTimeout`. */
+  /** The node asks a person, who has `expiryMinutes` to answer, or, if the config has none, the workflow's `humanInLoopTimeout`. */
   readonly asks?: true;
   /** Whether the keys of the node's value become keys of `ctx`, beside the value itself under `outputVariable`. */
   readonly spreads?: (config: z.output<Config>) => boolean;

@@ -3,10 +3,10 @@ import type { Json } from '../../core/json.ts';
 
 /** How a node's config uses the assets that one of its fields names. */
 export interface Naming {
-  /** Its resource is the type of the asset. */
+  /** The permission that is needed. Its resource is the type of the asset. */
   readonly permission: Permission;
   /**
-   * Who needs the permission when the id stands in the saved graph. `author`: only the person who saves it, because the right to
+   * The person who needs the permission if the id is in the saved graph. `author`: only the person who saves it, because the right to
    * execute the workflow includes what its author put there. `caller`: the caller of every run as well.
    * An id that a template makes has no author: the caller needs the permission in both cases.
    */

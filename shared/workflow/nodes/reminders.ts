@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** When the persons who may answer a question are reminded of it. */
+/** The time of a reminder of a question to the people who may answer it. */
 export const Reminder = z.object({
   minutes: z
     .number()

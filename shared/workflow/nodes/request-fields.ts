@@ -30,7 +30,7 @@ export const requestFields = {
     description: 'From the question on; the question itself may end before',
   }),
   /**
-   * Who may answer: ids or verified addresses of users, ids or names of roles; as a list, or as a text with commas. Absent: all who
+   * The people who may answer: ids or verified addresses of users, ids or names of roles; as a list, or as a text with commas. Absent: all who
    * may execute the workflow. Empty is refused, because a template that is empty by mistake would let everyone answer.
    */
   approvers: z

@@ -11,7 +11,7 @@ export interface Activation {
 /** The state of a node in a pass. `called`: at least one edge was taken, others are pending. `dead`: no edge can be taken any more. */
 const state = { waiting: 0, called: 1, ready: 2, settled: 3, dead: 4 } as const;
 
-/** One time through a region: through the nodes outside of bodies, or through a body. */
+/** One pass through a region: through the nodes outside of bodies, or through a body. */
 interface Pass {
   readonly path: IterationPath;
   readonly nodes: readonly number[];
@@ -33,8 +33,8 @@ export interface PassSnapshot {
 }
 
 /**
- * Where a run is in its graph. Pure: it follows from the exits by which activations were left and the iterations that were entered, in
- * their order.
+ * The position of a run in its graph. Without I/O: it follows only from the exits by which activations were left and the iterations that
+ * were entered, in their order.
  */
 export class Progress {
   readonly #graph: Graph;

@@ -37,7 +37,7 @@ export function findReuse(before: Graph, after: Graph, from: readonly string[]):
   }
 
   const outermost = after.regions[0]?.nodes ?? [];
-  // In an order in which each node comes after those before it: a deep graph would overflow the stack.
+  // Nodes come after those before them, so `stateOf` recurses by one step only. In another order a deep graph would overflow the stack.
   for (const index of inOrder(after, outermost)) stateOf(index);
   const idsOf = (state: string) => outermost.filter((i) => known.get(i) === state).map((i) => nodeAt(after, i).id);
   return { reusable: idsOf('reusable'), changed: idsOf('changed') };

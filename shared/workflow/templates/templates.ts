@@ -113,7 +113,7 @@ function match(pattern: RegExp, text: string, at: number): RegExpExecArray | nul
   return pattern.exec(text);
 }
 
-/** Digits become an index, but only up to nine: a longer number could lose digits. */
+/** Converts a key of a path: up to nine digits become an index. A longer number could lose digits. */
 function toKey(text: string): string | number {
   return /^(?:0|[1-9]\d{0,8})$/.test(text) ? Number(text) : text;
 }

@@ -7,7 +7,7 @@ import { OutputVariable, working } from '../common.ts';
 import { defineNode } from '../define-node.ts';
 import { LINKS_ROOT } from '../links-root.ts';
 
-/** One request to any address. A workflow stores no secrets: they are variables of the tenant, or belong to a datasource. */
+/** One request to any address. A workflow stores no secrets: templates insert secret variables of the tenant. */
 export const http = defineNode({
   kind: 'http',
   label: 'HTTP request',
