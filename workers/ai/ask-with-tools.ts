@@ -46,7 +46,7 @@ export async function describeNamed({ run, names, toolCalls, signal }: Omit<Tool
   const { status, output } = await toolCalls.call({ ...wanted, isGranted: !isDryRun }, signal);
   if (status !== 'done')
     throw new AppError('PERMISSION_DENIED', `The caller of the run can use no tools: ${output ?? ''}`);
-  // Written by the API.
+  // Safe: the API has written the output.
   return (JSON.parse(output ?? '{}') as { tools: OfferedTool[] }).tools;
 }
 
@@ -59,7 +59,7 @@ function callerOfTools({ caller, author }: ToolAsk['run']): Caller {
   );
 }
 
-/** Asks until the model wants no tool any more. What tools answered is added to the messages. */
+/** Asks the model and calls the tools that it wants, until it answers without a call. Adds the calls and results to `messages`. */
 export async function askWithTools(
   messages: ToolMessage[],
   tools: readonly OfferedTool[],
@@ -78,8 +78,8 @@ export async function askWithTools(
     for (const { id, toolName, input } of wanted) {
       number += 1;
       const { tenantID, idempotencyKey: key, isDryRun, instanceID, nodeID } = run;
-      const of = { tenantID, instanceID, caller: callerOfTools(run), key };
-      const call = { ...of, number, tool: toolName, input, isGranted: !isDryRun };
+      const ofRun = { tenantID, instanceID, caller: callerOfTools(run), key };
+      const call = { ...ofRun, number, tool: toolName, input, isGranted: !isDryRun };
       const ended = known.has(toolName)
         ? await toolCalls.call(call, signal)
         : await toolCalls.refuse({ ...call, nodeID });

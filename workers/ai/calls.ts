@@ -38,9 +38,9 @@ export interface AIRequest {
   tools?: readonly OfferedTool[];
   maxOutputTokens: number;
   signal: AbortSignal;
-  /** In place of the stored ones. */
+  /** Settings that are used instead of the stored ones. */
   settings?: AISettings | null;
-  /** In place of the one of the stored settings. */
+  /** Model that is used instead of the one in the stored settings. */
   model?: string | undefined;
   temperature?: number | undefined;
   /** Default: 1. */
@@ -59,7 +59,7 @@ interface AIAnswer {
 export interface CountedCall {
   model: LanguageModel;
   settings: AISettings;
-  /** Notes what is known of the use; undefined leaves what was known. */
+  /** Notes the tokens that were used, as far as they are known; undefined leaves the number noted before. */
   note(used: { inputTokens?: number | undefined; outputTokens?: number | undefined }): void;
 }
 
@@ -71,7 +71,7 @@ interface Needs {
   logger: Logger;
 }
 
-/** Longer than any call: after it, a call whose worker has died does not count any more. */
+/** Time after which a reservation expires: longer than any call, so only that of a call whose worker has died. */
 const MAX_CALL_MS = 330_000;
 
 export function createAI({ pool, secrets, workspace, outbound, logger }: Needs): AI {
@@ -103,7 +103,7 @@ export function createAI({ pool, secrets, workspace, outbound, logger }: Needs):
     }
   }
 
-  /** Without it, the call counts as much as was reserved. */
+  /** Writes how many tokens a call has used. If that fails, the call counts with the reserved tokens. */
   async function settle(end: AIEnd): Promise<void> {
     for (let attempt = 1; ; attempt += 1)
       try {
@@ -123,7 +123,7 @@ export function createAI({ pool, secrets, workspace, outbound, logger }: Needs):
         const { text, usage, toolCalls } = await generateText({
           model,
           instructions,
-          // An AIMessage is one without parts.
+          // Safe: an AIMessage is a ModelMessage whose content is a text.
           messages: messages as ModelMessage[],
           ...(tools.length > 0 && { tools: await toolSetOf(tools) }),
           maxOutputTokens,

@@ -5,7 +5,7 @@ import { type AppError, toWireError } from '#shared/core/errors.ts';
 import { inTransaction, type Pool } from '#shared/db/pool.ts';
 import { onClient, type Query } from '#shared/db/query.ts';
 
-/** A step of an answer that this worker has taken. `callID` is its fence. */
+/** A step of an answer that this worker has claimed. `callID` is its fencing token: writes of an earlier claim change nothing. */
 export interface TakenStep {
   answerID: string;
   callID: string;
@@ -18,7 +18,7 @@ export interface TakenStep {
   rows: number;
 }
 
-/** Takes a step that waits. Undefined if it is not wanted any more. */
+/** Claims a waiting step. Undefined if it is not wanted any more. */
 export async function claimStep(
   pool: Pool,
   { answerID, callID, step }: { answerID: string; callID: string; step: number | undefined },
@@ -28,7 +28,7 @@ export async function claimStep(
     [answerID, CHAT_LEASE_MS / 1_000, callID, step ?? null],
   );
   const [row] = rows;
-  // Written by the API.
+  // Safe: the API has written the tools.
   return row && { ...row, answerID, callID, tools: row.tools === null ? [] : (JSON.parse(row.tools) as OfferedTool[]) };
 }
 
@@ -40,7 +40,7 @@ returning session_id as "sessionID", coalesce(message_id, id::text) as "messageI
 
 type ClaimedStep = Pick<TakenStep, 'answerID' | 'callID'>;
 
-/** Whether the step is still wanted, and still this worker's. */
+/** Renews the claim of a step. False if the step is not wanted any more, or is no longer claimed by this worker. */
 export async function renewStep(pool: Pool, { answerID, callID }: ClaimedStep): Promise<boolean> {
   const { rowCount } = await pool.query(RENEW, [answerID, CHAT_LEASE_MS / 1_000, callID]);
   return rowCount === 1;
@@ -80,7 +80,7 @@ interface StepEnd extends ClaimedStep {
   chunks: readonly object[];
 }
 
-/** Leaves the answer to the API, which calls the tools. False if the step is not wanted any more. */
+/** Ends a step with calls of tools, which the API then makes. False if the step is not wanted any more. */
 export function endStep(
   pool: Pool,
   { answerID, callID, parts, chunks, calls }: StepEnd & { calls: readonly WantedCall[] },

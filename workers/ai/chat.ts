@@ -44,7 +44,7 @@ interface Answered {
 }
 
 const MAX_OUTPUT_TOKENS = 8_000;
-/** How soon a call ends of which the rows say that its answer is not wanted any more, or whose caller has lost the right to it. */
+/** Interval at which the claim is renewed and the caller's permission is checked: so soon an answer ends that is not wanted any more. */
 const RENEW_MS = 700;
 
 const instructions = [
@@ -71,13 +71,13 @@ export async function answerChat(needs: Needs, question: ChatRequest, signal: Ab
   };
   const tell = () => publish(CHAT_CHANNEL, { answerID } satisfies z.input<typeof ChatSignal>);
   const writer = new ChunkWriter({ pool, claimed, tell, drop });
-  const again = async () => {
+  const renew = async () => {
     if (!(await renewStep(pool, claimed))) return drop();
     await requireRight();
   };
-  const beat = setInterval(() => {
-    again().catch((error) => {
-      // While the check fails for another reason, the answer goes on.
+  const renewalTimer = setInterval(() => {
+    renew().catch((error) => {
+      // If the check itself fails, for example because Postgres is away, the answer goes on.
       if (error instanceof AppError && error.code === 'PERMISSION_DENIED') drop(error);
       else logger.debug({ err: error }, 'answer not renewed; the next round will');
     });
@@ -116,7 +116,7 @@ export async function answerChat(needs: Needs, question: ChatRequest, signal: Ab
     await endAnswer(pool, { ...claimed, status, error: known, parts: parts(), chunks: [] });
     throw known;
   } finally {
-    clearInterval(beat);
+    clearInterval(renewalTimer);
     tell();
   }
 }
@@ -124,7 +124,7 @@ export async function answerChat(needs: Needs, question: ChatRequest, signal: Ab
 const RETRY_MS = 500;
 const MAX_ATTEMPTS = 10;
 
-/** The answer has its share of the quota, but the call of the one that it replaces may not have ended yet. */
+/** Retries while the quota of concurrent calls is used up: the call of an answer that this one replaces may not have ended yet. */
 async function retryWhileBusy<T>(signal: AbortSignal, call: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt += 1)
     try {
@@ -154,7 +154,7 @@ interface Streaming {
 
 interface StepAnswer extends Answered {
   calls: WantedCall[];
-  /** The last ones of the step. */
+  /** Last chunks of the step, which are written together with its end. */
   chunks: object[];
 }
 

@@ -17,7 +17,7 @@ const PAUSE_MS = 50;
 const MAX_ROW = 16_000;
 const MAX_ANSWER = 4_000_000;
 
-/** Chunks that say nothing yet: until others follow, an error is the answer to the request. */
+/** Chunks without content. While there are no others, nothing is written, so that an error can still be the response to the request. */
 const silent: ReadonlySet<string> = new Set(['start', 'start-step']);
 
 /** Writes the chunks of a step as rows, several at once. */
@@ -41,7 +41,7 @@ export class ChunkWriter {
     this.#isSilent = needs.claimed.rows === 0;
   }
 
-  /** Resolves when more may come. */
+  /** Resolves when the next chunk may be added. */
   async add(chunk: UIMessageChunk): Promise<void> {
     if (chunk.type === 'text-delta') this.text += chunk.delta;
     if (chunk.type === 'reasoning-delta') this.thought += chunk.delta;
@@ -59,12 +59,12 @@ export class ChunkWriter {
     }, PAUSE_MS);
   }
 
-  /** From now on an error is no answer to the request any more. */
+  /** Has chunks written even if none has content: from now on an error cannot be the response to the request any more. */
   speak(): void {
     this.#isSilent = false;
   }
 
-  /** Writes the pieces that wait, after those that are being written. Nothing while an error could still be the answer. */
+  /** Writes the pending chunks, after those that are being written. Writes nothing while an error could still be the response. */
   flush(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;

@@ -13,7 +13,7 @@ import type { Pool } from '#shared/db/pool.ts';
 
 const MAX_MESSAGES = 60;
 const MAX_CHARACTERS = 300_000;
-/** Characters of results that a model gets: those of the newest. */
+/** Characters of tools' results that a model gets, the newest first. */
 const MAX_RESULTS = 200_000;
 const LEFT_OUT = 'This result is left out: newer ones fill the room. Call the tool again if you need it.';
 
@@ -24,9 +24,9 @@ interface Stored {
 }
 
 export interface Conversation {
-  /** As many of the last messages as a model is given. */
+  /** The last messages, as many as a model gets. */
   messages: ModelMessage[];
-  /** Parts of the message that the answer writes, with the steps before. */
+  /** Parts that earlier steps have added to the message of this answer. */
   parts: StoredPart[];
 }
 
@@ -62,7 +62,7 @@ const ofSession = 'select * from ai_tool_call where session_id = $1';
 const CALLS = `select ${TOOL_CALL} from (${newestWithin(ofSession, { ...ofCall, most: '$2' })}) c`;
 
 function partsOf(text: string): StoredPart[] {
-  // Written by the API and by workers.
+  // Safe: the API and workers have written the text.
   return JSON.parse(text) as StoredPart[];
 }
 
@@ -76,7 +76,7 @@ function convert(role: Stored['role'], parts: readonly StoredPart[], converting:
     const content = textIn(parts);
     return content === '' ? [] : [{ role, content }];
   }
-  // The newest results first: they are those that a model still needs.
+  // The newest results use the budget first, because a model needs them most.
   return stepsIn(parts)
     .toReversed()
     .map((step) => convertStep(step, converting))
@@ -122,7 +122,7 @@ function resultOf(call: ToolCall, budget: { left: number }): ToolResultPart {
   return { type: 'tool-result', toolCallId: call.id, toolName: call.tool, output };
 }
 
-/** The answer of a tool comes from anywhere: it is data. */
+/** Text of a tool's result for a model. It may come from anyone, so it is marked as data. */
 export function said({
   tool,
   status,

@@ -59,7 +59,7 @@ function refused({ message, statusCode = 0, responseHeaders = {} }: Refusal, set
 
 const MAX_RETRY_AFTER = 3_600;
 
-/** A date in the header counts as no number. */
+/** Seconds of a Retry-After header; 5 if there is none, or if it is a date. */
 function secondsOf(header: string | undefined): number {
   const seconds = Number(header ?? 5);
   return Number.isFinite(seconds) ? Math.min(Math.max(Math.ceil(seconds), 1), MAX_RETRY_AFTER) : 5;

@@ -13,7 +13,7 @@ import type { Messages } from '#shared/messaging/backplane/index.ts';
 /** A call of a tool that a node asks for. */
 export interface NodeCall {
   tenantID: string;
-  /** Once it has ended, the call is not wanted any more. */
+  /** The run. When it has ended, the call is not wanted any more. */
   instanceID: string;
   caller: Caller;
   /** The same for every attempt of the node. */
@@ -22,13 +22,13 @@ export interface NodeCall {
   number: number;
   tool: string;
   input: unknown;
-  /** The node names the tool, so one that changes something is called too. */
+  /** Whether the author has granted the call by naming the tool in the node, so that also a tool that changes something is called. */
   isGranted: boolean;
 }
 
 export interface ToolCalls {
   /**
-   * Has an API process call a tool, and waits for the end. The same call of a later attempt of the node gets the end of the first one: a
+   * Has an API process call a tool, and waits for the result. The same call in a later attempt of the node gets the first result, so a
    * tool is called once.
    */
   call(wanted: NodeCall, signal: AbortSignal): Promise<ToolCall>;
@@ -73,7 +73,7 @@ export function createToolCalls({
           await sleep(pause, undefined, { signal });
         }
       } catch (error) {
-        // The next attempt of the node may ask for it again.
+        // Deletes the call if it has not begun. The next attempt of the node may add it again.
         if (signal.aborted) await pool.query(DROP, [id]);
         throw error;
       }
@@ -81,7 +81,7 @@ export function createToolCalls({
     async refuse(wanted) {
       const { tenantID, caller, tool, instanceID, nodeID } = wanted;
       const { type, id: callerID, userID } = caller;
-      // Also that of a later attempt of the node: it is one entry.
+      // A later attempt of the node has the same id, so the audit trail gets one entry.
       const id = callID(wanted);
       const entry = wholeEntry({
         ...{ id, tenantID, type: 'AI_TOOL_CALL', action: 'refuse', status: 403 },

@@ -21,8 +21,8 @@ interface Row {
 }
 
 /**
- * The settings of a tenant, with the key in clear; those of the deployment if it has none. `wanted` is another model of the tenant's
- * own provider: what the deployment pays for, it chooses.
+ * Reads the settings of a tenant, with the key in clear; those of the deployment if it has none. `wanted` is another model of the
+ * tenant's own provider. It cannot replace the model of the deployment, which pays for that one.
  */
 export async function readSettings(
   { pool, secrets, workspace }: Needs,

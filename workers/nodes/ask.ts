@@ -23,14 +23,14 @@ export function ask(config: RequestConfig, request: object): Park {
     expiryMinutes,
     ...(answerByLink && { answerByLink, linkExpiryMinutes }),
     approvers: approvers && namesIn(approvers),
-    // Minutes after it was asked.
+    // Minutes after the question was asked.
     reminders: reminders.length > 0 ? reminders : undefined,
   };
   return {
     park: 'input',
     // Zero means for ever.
     expiresInMs: expiryMinutes === 0 ? null : expiryMinutes * 60_000,
-    // Without the keys that are undefined.
+    // Writing and parsing drops keys that are undefined.
     request: JSON.parse(JSON.stringify(shown)) as JsonObject,
   };
 }

@@ -27,7 +27,7 @@ const comparisons: Record<PlainOperator, Comparison> = {
   is_not_empty: (left) => !isEmpty(left),
 };
 
-/** As templates write values into text: nothing for null. Objects as JSON, or all of them would be equal. */
+/** Converts a value to text as templates do: null to an empty text. Objects become JSON, or all of them would be equal. */
 export function toText(value: Json | undefined): string {
   if (typeof value === 'string') return value;
   if (value === null || value === undefined) return '';

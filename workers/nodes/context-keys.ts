@@ -7,11 +7,11 @@ const MAX_LENGTH = 20_000;
 /** Length of all cached texts together. */
 const MAX_CACHED = 4_000_000;
 
-const known = new LRUCache<string, { keys: ReadonlySet<string> | null }>({ max: 2_000, maxSize: MAX_CACHED });
+const keysByCode = new LRUCache<string, { keys: ReadonlySet<string> | null }>({ max: 2_000, maxSize: MAX_CACHED });
 
 /**
- * Finds the keys of `ctx` that code is sent: only those that it names, where a parse shows that it can see no others. Each 100 kB that are not
- * sent save 0.4 ms of processor time in the worker, and 0.5 ms in the sandbox.
+ * Reduces `ctx` to the keys that code names, if a parse shows that it can read no others. Each 100 kB that are not sent save 0.4 ms of
+ * processor time in the worker, and 0.5 ms in the sandbox.
  */
 export function contextFor(code: string, scope: JsonObject): JsonObject {
   const keys = keysOf(code);
@@ -24,10 +24,10 @@ export function contextFor(code: string, scope: JsonObject): JsonObject {
 /** The keys of `ctx` that code can see; null for all of them. */
 export function keysOf(code: string): ReadonlySet<string> | null {
   if (code.length > MAX_LENGTH) return null;
-  let cached = known.get(code);
+  let cached = keysByCode.get(code);
   if (!cached) {
     cached = { keys: keysIn(code) };
-    known.set(code, cached, { size: code.length + 100 });
+    keysByCode.set(code, cached, { size: code.length + 100 });
   }
   return cached.keys;
 }

@@ -14,7 +14,7 @@ export interface Test {
   expression: Json;
 }
 
-/** Undefined when only the sandbox can tell. */
+/** Decides a test without the sandbox. Undefined if only the sandbox can decide it. */
 export function decide({ operator, left, right, expression }: Test): boolean | undefined {
   if (isPlain(operator)) return compare(operator, left, right);
   // A value that is no text came from a single template, so there is nothing left to evaluate.
@@ -32,18 +32,18 @@ export async function evaluate(test: Test, { run, signal }: Attempt, { sandbox }
   return evaluateWith(test, { tenantID, timeoutMs, args: argsOf(run), signal }, sandbox);
 }
 
-interface Asked extends Pick<SandboxRequest, 'tenantID' | 'timeoutMs' | 'args'> {
+interface EvaluationRequest extends Pick<SandboxRequest, 'tenantID' | 'timeoutMs' | 'args'> {
   signal: AbortSignal;
 }
 
-/** The same for other code than that of workflows: `args` are the values that an expression may name. */
+/** Like `evaluate`, for tests outside of workflows: `args` are the values that an expression may name. */
 export async function evaluateWith(
   test: Test,
-  { signal, ...asked }: Asked,
+  { signal, ...request }: EvaluationRequest,
   sandbox: Pick<Sandbox, 'run'>,
 ): Promise<boolean> {
   try {
-    return (await sandbox.run(requestFor(test, asked), signal)) === true;
+    return (await sandbox.run(requestFor(test, request), signal)) === true;
   } catch (error) {
     if (!signal.aborted && error instanceof AppError && ownFaults.has(error.code)) return false;
     throw error;
@@ -52,11 +52,12 @@ export async function evaluateWith(
 
 const evaluationMs = 5000;
 
+/** Errors of the tenant's code or pattern. */
 const ownFaults: ReadonlySet<ErrorCode> = new Set(['NODE_FAILED', 'NODE_TIMEOUT']);
 
 function requestFor(
   { operator, left, right, expression }: Test,
-  { tenantID, timeoutMs, args }: Omit<Asked, 'signal'>,
+  { tenantID, timeoutMs, args }: Omit<EvaluationRequest, 'signal'>,
 ): SandboxRequest {
   const limits = { tenantID, timeoutMs: Math.min(evaluationMs, timeoutMs) };
   if (operator === 'expression') return { ...limits, code: `return Boolean((\n${toText(expression)}\n));`, args };

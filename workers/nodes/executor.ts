@@ -33,10 +33,10 @@ export interface NodeRun {
   readonly author: Actor | null;
   readonly scope: JsonObject;
   readonly variables: NodeVariables;
-  /** The same for every attempt of this node in this activation, and of no other. */
+  /** The same for every attempt of this node in this activation, and different for all other work. */
   readonly idempotencyKey: string;
   readonly timeoutMs: number;
-  /** Writes are refused: the executor, or what it calls, throws RefusedWrite. */
+  /** Whether writes are refused: the executor, or what it calls, then throws RefusedWrite. */
   readonly isDryRun: boolean;
   readonly log: Logger;
   /** Adds lines to the log of the run, which is written with the outcome of the attempt. */
@@ -57,12 +57,12 @@ export interface NodeVariables {
 
 /** The result of a wait, with which a parked node goes on. */
 export type WaitResult =
-  /** How long it was. */
+  /** `ms`: duration of the wait. */
   | { kind: 'time'; ms: number }
   | { kind: 'input'; submission: JsonObject | null }
   | { kind: 'event'; event: TakenEvent | null }
   | { kind: 'iterations'; results: Json[]; total: number; failed: number }
-  /** The engine reads what the items gave, and the executor gets the same as after iterations. */
+  /** All chunks of a map have ended. The engine reads the results of the items, and the executor gets them as `iterations`. */
   | { kind: 'chunks'; mapID: string; outcome: MapOutcome }
   | {
       kind: 'child';
@@ -79,7 +79,10 @@ export interface TakenEvent {
   sentAt: string;
 }
 
-/** How a map has ended: all chunks have, more items have failed than may, a chunk was stopped, or the results are too large together. */
+/**
+ * How a map has ended. `done`: all chunks have ended. `failed`: more items have failed than the node tolerates. `stopped`: a chunk was
+ * stopped. `large`: the results are too large together.
+ */
 export type MapOutcome = 'done' | 'failed' | 'stopped' | 'large';
 
 /** The error of a child run, as stored with it. */
@@ -96,7 +99,7 @@ export type Park =
   | ({ park: 'chunks'; items: Json[] } & MapPlan)
   | { park: 'child'; workflowID: string; input: JsonObject; maxDepth: number; timeoutMs: number };
 
-/** The declared exits; `string` where the config names them, and the engine checks. */
+/** Exits that the kind declares; `string` if the config names the exits, which the engine then checks. */
 type ExitOf<D extends AnyNode> = Extract<D['exits'], readonly string[]>[number];
 
 export interface NodeContext extends Pick<OutboundServices, 'fetch'> {
@@ -126,7 +129,7 @@ type Outcome<D extends AnyNode> = true extends D['ends']
     }
   : { output: JsonObject; exit: ExitOf<D> };
 
-/** Executes a node: returns an output and an exit, or parks. Throws an AppError to fail. Where a node is pure, it answers at once. */
+/** Executes a node: returns an output and an exit, or parks. Throws an AppError to fail. A kind that waits for nothing returns no promise. */
 export type Executor<D extends AnyNode> = (
   task: Task<D>,
   context: NodeContext,

@@ -7,7 +7,7 @@ import { asText, evaluateIn, Filled, findTemplate, type Roots } from '#shared/wo
  */
 export function fillURL(text: string, roots: Roots): { url: string } | { fault: string } {
   const url = new Filled();
-  let isTouched = false;
+  let hasInsertedValue = false;
   let isInPath = false;
   for (const [index, part] of (findTemplate(text)?.parts ?? [text]).entries()) {
     if (typeof part === 'string') {
@@ -22,10 +22,10 @@ export function fillURL(text: string, roots: Roots): { url: string } | { fault: 
     isInPath ||= !isInAuthority(url.text);
     if (!isInPath && !/^[A-Za-z0-9.-]+$/.test(asText(value)))
       return { fault: 'a value before the path must be a host name or a part of one' };
-    isTouched = true;
+    hasInsertedValue = true;
     url.insert(value, encoded);
   }
-  if (isTouched && hasStep(url.text)) return { fault: 'a value cannot be "." or ".." in the path' };
+  if (hasInsertedValue && hasDotSegment(url.text)) return { fault: 'a value cannot be "." or ".." in the path' };
   return { url: url.text };
 }
 
@@ -39,7 +39,7 @@ function isInAuthority(url: string): boolean {
 }
 
 /** URL parsers treat an encoded dot as a dot, and some servers decode a segment before they look for `..`. */
-function hasStep(url: string): boolean {
+function hasDotSegment(url: string): boolean {
   const [path = ''] = url.replace(/^[a-z][a-z0-9+.-]*:[/\\]{2}/i, '').split(/[?#]/);
   return path.split(/[/\\]|%2f|%5c/i).some((segment) => /^(?:\.|%2e){1,2}$/i.test(segment));
 }

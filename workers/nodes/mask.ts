@@ -1,10 +1,10 @@
 import type { Json, JsonObject } from '#shared/core/json.ts';
 import { formsOf, maskForms } from '../datasources/http/status.ts';
 
-/** Masks secrets that were sent in what a server answered: some servers repeat what they receive. */
+/** Masks secrets in the answer of a server: some servers repeat what they were sent. */
 export function maskOutput(output: JsonObject, secrets: readonly string[]): JsonObject {
   const forms = formsOf(secrets);
-  // Few answers repeat a secret, and to copy a large one takes longer than to search its text.
+  // Few answers repeat a secret, and copying a large answer takes longer than searching its text.
   if (forms.length === 0 || !isIn(JSON.stringify(output), forms)) return output;
   // Safe: an object is masked to an object.
   return mask(output, forms) as JsonObject;

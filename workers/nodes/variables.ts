@@ -15,7 +15,7 @@ export type VariablesByName = ReadonlyMap<string, TenantVariable>;
 
 /** The variables of tenants as they are now. */
 export interface TenantVariables {
-  /** Cached variables without one of these names are read again: it may have been created since. */
+  /** Variables of a tenant, perhaps cached. If one of the names is missing in the cache, they are read again: it may be new. */
   read(tenantID: string, names?: readonly string[]): Promise<VariablesByName>;
 }
 
@@ -94,7 +94,7 @@ interface Row {
 
 function variableOf({ id, value, secret }: Row, secrets: KeyRing): TenantVariable {
   if (secret === null) return { isSecret: false, value: value?.is ?? null };
-  // Cached sealed: a process that uses no secret has none in its memory.
+  // The secret is cached sealed, so that a process which uses no secret has none in its memory.
   return { isSecret: true, open: () => secrets.open(secret, sealedColumns.variableSecret.context(id)) };
 }
 

@@ -13,7 +13,7 @@ export function isPublic(address: string): boolean {
 
 /**
  * The IPv4 address that a router or this machine translates an IPv6 address into: of NAT64 (RFC 6052, RFC 8215) or 6to4 (RFC 3056).
- * What is refused of the one must be refused of the other.
+ * If one of the two addresses is refused, the other must be refused, too.
  */
 export function translated(address: string): string | undefined {
   if (isIP(address) !== 6 || address.includes('%')) return undefined;
@@ -24,7 +24,7 @@ export function translated(address: string): string | undefined {
   return [high >> 8, high & 255, low >> 8, low & 255].join('.');
 }
 
-/** The eight numbers of an IPv6 address. The URL parser writes all spellings in one, without dots. */
+/** The eight numbers of an IPv6 address. The URL parser converts all notations to one, without dots. */
 function groupsOf(address: string): number[] {
   const [before = '', after] = new URL(`http://[${address}]`).hostname.slice(1, -1).split('::');
   const read = (part: string | undefined) => (part ? part.split(':').map((group) => Number.parseInt(group, 16)) : []);
@@ -47,7 +47,7 @@ export function networksOf(networks: readonly Network[]): BlockList {
   return list;
 }
 
-function named(...names: string[]): BlockList {
+function blockListOf(...names: string[]): BlockList {
   return networksOf(
     names.map((name) => {
       const [address = '', prefix] = name.split('/');
@@ -56,14 +56,14 @@ function named(...names: string[]): BlockList {
   );
 }
 
-const mapped = named('::ffff:0:0/96');
-const nat64 = named('64:ff9b::/96');
-const localNAT64 = named('64:ff9b:1::/48');
-const sixToFour = named('2002::/16');
-const globalUnicast = named('2000::/3');
+const mapped = blockListOf('::ffff:0:0/96');
+const nat64 = blockListOf('64:ff9b::/96');
+const localNAT64 = blockListOf('64:ff9b:1::/48');
+const sixToFour = blockListOf('2002::/16');
+const globalUnicast = blockListOf('2000::/3');
 
 /** Special-purpose registries of IANA: private, shared, loopback, link-local (cloud metadata), documentation, multicast. */
-const reserved = named(
+const reserved = blockListOf(
   '0.0.0.0/8',
   '10.0.0.0/8',
   '100.64.0.0/10',

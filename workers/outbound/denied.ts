@@ -10,11 +10,11 @@ export interface Denied {
 }
 
 export interface DeniedServer extends ServerAddress {
-  /** A public address counts only if it is this machine's: others may be a proxy's, which serves foreign hosts as well. */
+  /** Whether a public address is denied only if it is this machine's: others may belong to a proxy, which serves other hosts as well. */
   unlessPublic?: boolean;
 }
 
-/** Short, because a server may move to another address; long enough that a burst of connections asks once. */
+/** Time for which addresses are cached: short, because a server may move; long enough that a burst of connections needs one lookup. */
 const KNOWN_MS = 10_000;
 
 /** Answers, for one port, which addresses are denied. Only names of servers with that port are looked up. */
@@ -31,13 +31,16 @@ export function createDenied(
       known
         .filter((server) => server.port === port)
         .map(async ({ find, unlessPublic = false }) => {
-          const here = machine();
+          const machineAddresses = machine();
           const addresses = await find();
-          const counted = addresses?.filter((found) => !unlessPublic || !isPublic(found) || isWithin(here, found));
+          const deniedAddresses = addresses?.filter(
+            (found) => !unlessPublic || !isPublic(found) || isWithin(machineAddresses, found),
+          );
           // A server that listens on one address of this machine may listen on all of them.
-          if (counted?.some((found) => isWithin(here, found))) return (address: string) => isWithin(here, address);
+          if (deniedAddresses?.some((found) => isWithin(machineAddresses, found)))
+            return (address: string) => isWithin(machineAddresses, address);
           // A server whose name was never found may be at any private address.
-          return counted ? isOneOf(counted) : (address: string) => !isPublic(address);
+          return deniedAddresses ? isOneOf(deniedAddresses) : (address: string) => !isPublic(address);
         }),
     );
     const isListed = (address: string) => isWithin(everyPort, address) || lists.some((isOn) => isOn(address));
@@ -51,7 +54,7 @@ function isOneOf(addresses: readonly string[]): (address: string) => boolean {
   return (address) => isWithin(list, address);
 }
 
-/** After a failed lookup the addresses found last still count; undefined before the first success. */
+/** Looks up the addresses of a host and caches them. After a failed lookup, returns the last ones; undefined before the first success. */
 function rememberAddresses(
   host: string,
   lookupAll: (host: string) => Promise<string[]>,

@@ -36,15 +36,15 @@ interface FetchOptions {
   sslVerify?: boolean;
   /** Limit of a body, compressed and uncompressed. */
   maxBytes?: number;
-  /** A longer body is cut, as it came, in place of an error. */
+  /** Whether a longer body is cut, without being unpacked, instead of causing an error. */
   cuts?: boolean;
 }
 
 const MAX_RESPONSE_BYTES = 10_000_000;
 const MAX_REDIRECTS = 10;
 /**
- * Connections to one origin, in one process. The tenants of a creator who is alone there may have four fifths of them, more than the slots of
- * a worker allow by default. Creators share them, so that slow answers to one do not delay another's.
+ * Connections to one origin, in one process. While only tenants of one creator use the origin, they may have four fifths of them, which
+ * is more than the slots of a worker allow by default. Creators share them, so that slow answers to one do not delay another's.
  */
 const CONNECTIONS = { permits: 128, dynamicLimit: 4 };
 
@@ -53,7 +53,7 @@ export function createOutboundFetch(
   { sslVerify = true, maxBytes = MAX_RESPONSE_BYTES, cuts = false }: FetchOptions = {},
 ): OutboundFetch {
   let agent: Promise<Agent> | undefined;
-  // Without a limit of those that wait: nodes and questions are limited before they come here.
+  // Any number of requests may wait: nodes and requests of clients are limited before they come here.
   const origins = createKeyedSemaphores({ maxWaitingPerPermit: Number.POSITIVE_INFINITY });
 
   async function once(request: HTTPRequest, signal: AbortSignal): Promise<HTTPResponse> {
@@ -207,7 +207,7 @@ async function beginningOf(body: AsyncIterable<Buffer> & { destroy(): void }, ma
   for await (const chunk of body) {
     chunks.push(chunk);
     size += chunk.length;
-    // Ends the connection: the server may send without end.
+    // Leaving the loop ends the connection, on which the server may send without end.
     if (size >= maxBytes) break;
   }
   return Buffer.concat(chunks).subarray(0, maxBytes);
@@ -228,7 +228,7 @@ async function collect(
       body.destroy();
       throw tooLarge(maxBytes, url);
     }
-    // Nothing more is read meanwhile.
+    // While this waits for memory, nothing more is read.
     await currentReservation()?.reserve(chunk.length);
     chunks.push(chunk);
   }

@@ -42,7 +42,7 @@ export function createOutbound({ allow, deny }: OutboundRules, lookupAll: Lookup
     // Numbers such as 2130706433 and 0x7f.1 stand for addresses as well, so addresses are checked after the lookup.
     const addresses = await unlessAborted(signal, lookupAll(host, signal));
     const allowable = addresses.filter(isAllowable);
-    // Checked first, so that an address which is not allowed anyway does not tell where the deployment's stores are.
+    // Thrown before the deployment's own servers are checked, so that the error for another private address does not tell where they are.
     if (allowable.length === 0) throw upstreamError('not-allowed', host);
     const isDenied = await unlessAborted(signal, denied(port));
     const permitted = allowable.filter((address) => !isDenied(address));

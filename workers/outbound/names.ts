@@ -25,11 +25,13 @@ interface NameOptions {
 const ATTEMPT = { timeout: 1_000, tries: 3 };
 /** How much longer than IPv4 addresses a lookup waits for IPv6 ones. */
 const GRACE_MS = 100;
+/** Time for which the hosts file and resolv.conf are cached. */
 const FILES_MS = 5_000;
+/** Limits of the cache and of the time for which it uses an answer; `noneMs` for a name that does not exist. */
 const CACHE = { max: 10_000, minMs: 1_000, maxMs: 300_000, noneMs: 5_000 };
 
 /**
- * Resolves names without `getaddrinfo`. That one occupies a thread of the pool until its name servers have answered, and the pool has
+ * Resolves names without `getaddrinfo`, which occupies a thread of the pool until its name servers have answered, and the pool has
  * four, which files and cryptography need as well: four tenants with a silent name server would stop all lookups for 20 s. Reads the
  * hosts file and the search list as `getaddrinfo` does; modules of nsswitch are not asked.
  */
@@ -91,7 +93,7 @@ export function createNames({ servers, timeoutMs = 5_000, maxConcurrent = 64 }: 
 }
 
 interface Found {
-  /** None: there is no such name. */
+  /** Empty if there is no such name. */
   addresses: string[];
   ttlMs: number;
 }
@@ -101,7 +103,7 @@ interface Answered {
   ttl: number;
 }
 
-/** A resolver for each lookup: `cancel` ends everything that a resolver has under way. */
+/** Asks the name servers. Each lookup has a resolver of its own, because `cancel` ends all lookups of a resolver. */
 async function askServers(
   name: string,
   { servers, timeoutMs }: { servers: readonly string[] | undefined; timeoutMs: number },

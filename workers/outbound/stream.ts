@@ -1,7 +1,7 @@
 import { checkRequest, createAgent, explain, joined, tooLarge } from './fetch.ts';
 import type { Outbound } from './gate.ts';
 
-/** `fetch` through the gate, for libraries that read an answer while it comes. A redirect is an answer: credentials go nowhere else. */
+/** `fetch` through the gate, for libraries that read an answer while it arrives. Redirects are not followed: credentials go nowhere else. */
 export interface StreamingFetch extends AsyncDisposable {
   (address: string | URL | Request, init?: RequestInit): Promise<Response>;
 }
@@ -19,7 +19,7 @@ export function createStreamingFetch(outbound: Outbound): StreamingFetch {
     const { method = 'GET', body, signal } = init;
     if (typeof body !== 'string' && body !== undefined && body !== null)
       throw new TypeError('The body of a streamed request must be a text');
-    const until = signal ?? new AbortController().signal;
+    const requestSignal = signal ?? new AbortController().signal;
     const headers = Object.fromEntries(new Headers(init.headers));
     checkRequest({ url, method, headers });
     agent ??= createAgent(outbound, true);
@@ -31,15 +31,15 @@ export function createStreamingFetch(outbound: Outbound): StreamingFetch {
         method: method as 'GET' | 'POST',
         headers: { ...headers, 'user-agent': 'gantry', 'accept-encoding': 'identity' },
         body: body ?? null,
-        signal: until,
+        signal: requestSignal,
       });
       const { statusCode: status } = answer;
       const isEmpty = withoutBody.has(status);
       if (isEmpty) await answer.body.dump();
-      const text = isEmpty ? null : ReadableStream.from(bounded(answer.body, url, until));
+      const text = isEmpty ? null : ReadableStream.from(bounded(answer.body, url, requestSignal));
       return new Response(text, { status, headers: joined(answer.headers) });
     } catch (error) {
-      throw await explain(error, url, until);
+      throw await explain(error, url, requestSignal);
     }
   }
 

@@ -50,7 +50,7 @@ export function upstreamError(reason: Reason, where: string, cause?: unknown): A
   });
 }
 
-/** Does not say which part of the service listens there. */
+/** Error for an address of the service itself. It does not say which part of the service listens there. */
 export function ownAddressError(where: string): AppError {
   return new AppError('UPSTREAM_FAILED', `${where} is refused: it is an address of this service`, {
     retry: false,
@@ -70,7 +70,7 @@ export async function saySent<T>(isSent: boolean, work: () => Promise<T>): Promi
   }
 }
 
-/** The error for a client. For failures inside the worker it is unknown how far the work had come. */
+/** Converts an error for a client. `begun`: after a failure of the worker's own database it is unknown how far the work had come. */
 export function knownError(error: unknown): AppError {
   const known = toAppError(error);
   return error instanceof AppError || known.code !== 'UNAVAILABLE' ? known : withDetails(known, { begun: true });

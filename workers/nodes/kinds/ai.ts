@@ -15,7 +15,7 @@ import type { Executor, NodeRun, Task } from '../executor.ts';
 
 type Config = Task<typeof ai>['config'];
 
-/** Longer than any call: its place among the calls of the tenant ends soon after. */
+/** Time limit of one call. The reservation of the call in the budget of its tenant expires soon after (see `ai/calls.ts`). */
 const MAX_CALL_MS = 300_000;
 const MAX_ATTEMPTS = 3;
 /** More than the context of most models. */
@@ -31,11 +31,18 @@ export const runAI: Executor<typeof ai> = async ({ config, run, signal }, { ai, 
   const { tenantID, caller } = run;
   const conversation = {
     ...{ run, names: config.tools, toolCalls, signal },
-    ask: (given: readonly ToolMessage[], offered: readonly OfferedTool[]) =>
+    ask: (history: readonly ToolMessage[], offered: readonly OfferedTool[]) =>
       whenFree({ deadline, signal }, () => {
-        const until = AbortSignal.any([signal, AbortSignal.timeout(MAX_CALL_MS)]);
-        const asked = { tenantID, caller, purpose: 'node', instructions, messages: given, maxOutputTokens } as const;
-        return ai.text({ ...asked, tools: offered, model, temperature, signal: until, maxRetries: 0 });
+        const limited = AbortSignal.any([signal, AbortSignal.timeout(MAX_CALL_MS)]);
+        const request = {
+          tenantID,
+          caller,
+          purpose: 'node',
+          instructions,
+          messages: history,
+          maxOutputTokens,
+        } as const;
+        return ai.text({ ...request, tools: offered, model, temperature, signal: limited, maxRetries: 0 });
       }),
   };
   const tools = await describeNamed(conversation);
@@ -68,7 +75,7 @@ function instructionsOf({ instructions, outputSchema }: Config, run: NodeRun): s
   return parts.filter((part) => part !== '').join('\n\n');
 }
 
-/** Values of a run come from anywhere: each is marked as data. */
+/** Fills the templates of a prompt. Values of a run may come from anyone, so each is marked as data. */
 function fill(text: string, { scope, variables }: NodeRun): string {
   const roots = { ctx: scope, [VARIABLES_ROOT]: variables.values };
   const filled = new Filled();
@@ -105,7 +112,7 @@ async function whenFree<T>(
       return await call();
     } catch (error) {
       if (!(error instanceof AppError) || error.code !== 'RATE_LIMITED') throw error;
-      // Not all at once.
+      // Plus a random part, so that waiting calls are not all repeated at once.
       const ms = (error.retryAfter ?? 2) * 1_000 * (1 + Math.random() / 4);
       if (Date.now() + ms >= deadline) throw error;
       await sleep(ms, undefined, { signal });

@@ -5,15 +5,15 @@ import type { Executor, NodeContext, Task } from '../executor.ts';
 
 export const runCondition: Executor<typeof condition> = (task, context) => choose(task, context, 0);
 
-/** Answers at once while comparisons decide; a promise only once the sandbox has to. */
+/** Chooses the first branch from `first` on that holds. Returns a promise only if the sandbox has to evaluate something. */
 function choose(task: ConditionTask, context: NodeContext, first: number): Choice | Promise<Choice> {
   const { branches, defaultBranch } = task.config;
   for (const [at, branch] of branches.entries()) {
     if (at < first) continue;
     const answer = holds(branch, task, context);
     if (typeof answer !== 'boolean')
-      return answer.then((isTrue) => (isTrue ? left(branch) : choose(task, context, at + 1)));
-    if (answer) return left(branch);
+      return answer.then((isTrue) => (isTrue ? choiceOf(branch) : choose(task, context, at + 1)));
+    if (answer) return choiceOf(branch);
   }
   return { output: { matched: null, label: null, success: true }, exit: defaultBranch };
 }
@@ -23,13 +23,14 @@ interface Choice {
   exit: string;
 }
 
-function left({ id, label, name }: Branch): Choice {
+function choiceOf({ id, label, name }: Branch): Choice {
   return { output: { matched: id, label: label ?? name ?? id, success: true }, exit: id };
 }
 
 type ConditionTask = Task<typeof condition>;
 
 function holds(branch: Branch, task: ConditionTask, context: NodeContext): boolean | Promise<boolean> {
+  // A comparison with this result decides the whole branch: true for OR, false for AND.
   const decisive = branch.conditionLogic === 'OR';
   for (const comparison of branch.conditions) {
     const answer = decide(testOf(comparison));

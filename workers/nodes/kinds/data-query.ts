@@ -24,7 +24,7 @@ export const runDataQuery: Executor<typeof dataQuery> = async ({ config, run, si
 };
 
 function callerOf({ caller, workflowID }: NodeRun): Caller {
-  // The run of a cron job that executes a query.
+  // A cron job that executes a query has no workflow, so the job remains the origin.
   if (workflowID === null && caller.origin === 'cron') return caller;
   const { originID: _before, ...who } = caller;
   return { ...who, origin: 'workflow', ...(workflowID !== null && { originID: workflowID }) };

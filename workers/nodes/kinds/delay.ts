@@ -18,7 +18,7 @@ export const runDelay: Executor<typeof delay> = async ({ config, waitResult }) =
   };
 };
 
-/** Milliseconds from now. A moment in the past is no delay; more than a day, or less than nothing, is an error. */
+/** Milliseconds from now. A moment in the past is no delay; more than a day, or a negative number, is an error. */
 function delayOf(config: Task<typeof delay>['config']): number {
   if (config.delayType === 'dynamic') return dynamic(config.delayVariable);
   if (config.delayType === 'until') return until(config.untilTime);

@@ -19,6 +19,7 @@ import { maskOutput } from '../mask.ts';
 
 type Config = Task<typeof http>['config'];
 
+/** After parsing a longer answer, other work of the event loop runs first. */
 const LARGE_BYTES = 250_000;
 
 export const runHTTP: Executor<typeof http> = async ({ config, run, signal }, { fetch }) => {
@@ -27,7 +28,7 @@ export const runHTTP: Executor<typeof http> = async ({ config, run, signal }, { 
   if (config.failOnStatus && response.status >= 400) throw statusError(response, secrets);
   const { status, headers } = response;
   const answer = readAnswer();
-  // To write the output takes as long as to parse it.
+  // Writing the output will block the event loop for as long as parsing did.
   if (response.body.length > LARGE_BYTES) await nextRound();
   const output = {
     status,
@@ -59,7 +60,7 @@ function requestOf(config: Config, run: NodeRun): HTTPRequest {
   return { url, method, headers, body, followRedirects: config.followRedirects };
 }
 
-/** A text is in the type of the body already, as that of a query; a text that is one template becomes its value. */
+/** Writes the body. A text is in the format of the body already; a text that is a single template is replaced by the template's value. */
 function bodyOf({ bodyType, body }: Config, run: NodeRun): string | null {
   const roots = rootsOf(run);
   if (typeof body === 'string' && bodyType !== 'text' && !findTemplate(body)?.whole)

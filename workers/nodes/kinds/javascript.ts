@@ -7,7 +7,7 @@ const WRAPPED = 'return (async () => {';
 
 export const runJavascript: Executor<typeof javascript> = async ({ config, run, signal }, { sandbox }) => {
   const { tenantID, scope, timeoutMs, variables } = run;
-  // In a function of its own, so that code may declare a name `vars`; on the first line, so that line numbers are those of the code.
+  // Wrapped in a function, so that code may declare a name `vars`; on its first line, so that line numbers are those of the code.
   const code = variables.inCode ? `${WRAPPED}${config.code}\n})();` : config.code;
   // Loaded by the first node with code, because many workers never run one.
   const { contextFor } = await import('../context-keys.ts');
@@ -18,7 +18,7 @@ export const runJavascript: Executor<typeof javascript> = async ({ config, run, 
   return { output: { [config.outputVariable]: value, success: true }, exit: 'success' };
 };
 
-/** The first line begins with words that are not the node's. */
+/** Corrects the column of an error in the first line, which begins with the wrapper. */
 function inOwnColumns(error: unknown): unknown {
   if (!(error instanceof AppError) || !isJsonObject(error.details)) return error;
   const { line, column } = error.details;

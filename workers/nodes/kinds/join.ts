@@ -11,7 +11,7 @@ export const runJoin: Executor<typeof join> = ({ config, run: { scope } }) => {
   const missing = sourceVariables.filter((key) => !Object.hasOwn(scope, key));
   if (requireAll && missing.length > 0) {
     const named = missing.slice(0, MAX_NAMED).map(quote).join(', ');
-    // The same `ctx` has the same keys at a second attempt.
+    // Not retried, because `ctx` has the same keys at a second attempt.
     throw new AppError('NODE_FAILED', `ctx has no ${named}: no node before the join has set it`, { retry: false });
   }
   const joined: JsonObject = Object.fromEntries(

@@ -10,7 +10,7 @@ interface Choice {
   exit: string;
 }
 
-/** Answers at once while comparisons decide; a promise only once the sandbox has to. */
+/** Chooses the first case from `first` on that matches. Returns a promise only if the sandbox has to evaluate something. */
 function choose(task: Task<typeof switchNode>, context: NodeContext, first: number): Choice | Promise<Choice> {
   const { switchValue: value, cases } = task.config;
   for (const [at, each] of cases.entries()) {
@@ -18,12 +18,12 @@ function choose(task: Task<typeof switchNode>, context: NodeContext, first: numb
     const test = testOf(each);
     const answer = decide(test);
     if (answer === undefined)
-      return evaluate(test, task, context).then((isTrue) => (isTrue ? left(each) : choose(task, context, at + 1)));
-    if (answer) return left(each);
+      return evaluate(test, task, context).then((isTrue) => (isTrue ? choiceOf(each) : choose(task, context, at + 1)));
+    if (answer) return choiceOf(each);
   }
   return { output: { matched: null, label: null, value, success: true }, exit: 'default' };
 
-  function left({ id, label = id }: SwitchCase): Choice {
+  function choiceOf({ id, label = id }: SwitchCase): Choice {
     return { output: { matched: id, label, value, success: true }, exit: id };
   }
 
