@@ -17,7 +17,7 @@ const stop = stopSignal(config.shutdownMs, logger);
 const pages = config.metrics && (await servePages(config.metrics, logger));
 const options = { config, logger, pages, ...(names.length > 0 && { queueNames: names as QueueName[] }) };
 const start = retryUntilAvailable(() => createWorker(options), { logger, onUnavailable: () => pages?.noteAway() });
-// Stopped before it is ready, it has nothing to hand back.
+// A worker that is stopped before it is ready has nothing to hand back.
 const worker = (await Promise.race([start, stop])) ?? process.exit(0);
 logger.info({ leaseID: worker.leaseID, queues: names.length > 0 ? names : 'all' }, 'worker is taking jobs');
 await stop;

@@ -3,9 +3,9 @@ import type { Pool } from '#shared/db/pool.ts';
 
 interface RoundRobin<T extends { tenantID: string }> {
   pool: Pool;
-  /** Reads the next tenant behind `$1` that has something to do, in the order of their ids. */
+  /** Reads the next tenant after `$1` that has something to do, in the order of their ids. */
   next: { name: string; text: string };
-  /** Does a part of it. Returns whether there was anything to do. */
+  /** Does a part of the tenant's work. Returns whether there was anything to do. */
   work(tenant: T): Promise<boolean>;
 }
 

@@ -55,7 +55,7 @@ export interface OpenEngine {
   readonly variables: TenantVariables;
   /** Bytes of answers that the process holds at once. */
   readonly bytes: MemoryBudget;
-  /** Not open yet. */
+  /** The lease of the process. The caller has to open it. */
   readonly lease: Lease;
 }
 
@@ -64,9 +64,9 @@ export interface EngineOptions {
   logger: Logger;
   /** The process, as the database shows it. */
   name: string;
-  /** How many runs this process adds to the window. */
+  /** Runs that this process adds to the capacity of the dispatch window. */
   leaseSlots: number;
-  /** The engine has released a run. */
+  /** Is called when the engine has released a run. */
   onFinished(engine: Pick<OpenEngine, 'runs'>): void;
 }
 

@@ -10,12 +10,13 @@ import type { QuarantineReport, QuarantineStart } from '../engine/recovery/quara
 import { addEngineMetrics } from './metrics.ts';
 import { type OpenEngine, openEngine } from './open-engine.ts';
 
-/** Longer than the pause between two polls of the worker, so that a burst of crash-suspected runs needs one process. */
+/** The process ends after this time without a run. Longer than the pause between two polls of the worker, so that several crash-suspected
+ * runs need one process. */
 const IDLE_MS = 10_000;
 const POLL_MS = 250;
 const REPORT_MS = 1_000;
 
-// The worker sends it first. The channel, which otherwise does not keep a process alive, does so until then.
+// The first message of the worker has the config. The wait for it keeps the process alive, which the open channel alone does not do.
 const [{ config }] = (await once(process, 'message')) as [QuarantineStart];
 const logger = createLogger(config.log, { process: 'suspect' });
 const stop = stopSignal(config.shutdownMs, logger);
@@ -47,7 +48,8 @@ async function runQuarantined(config: Config): Promise<void> {
   const timer = setInterval(() => void report(), REPORT_MS);
   resources.defer(() => clearInterval(timer));
   let isOver = false;
-  // Aborts the nodes of the run and hands it back, still crash-suspected. Closing the channel, at the very end, looks like a stop.
+  // On a stop, aborts the nodes of the run and releases it, still crash-suspected. `isOver`: the closing of the channel at the very end
+  // looks like a stop.
   const drained = stop.then(() => (isOver ? undefined : engine.drain()));
 
   let idleSince = performance.now();

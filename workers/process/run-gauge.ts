@@ -1,7 +1,7 @@
 import type { Sample } from '#shared/core/metrics.ts';
 import type { Pool } from '#shared/db/pool.ts';
 
-/** Rows of one statement; with more runs of one deadline, all of those. */
+/** Runs that one statement reads; more if several have the same deadline as the last one. */
 const SLICE = 5_000;
 /** Time for slices at one scrape. */
 const BUDGET_MS = 50;
@@ -14,8 +14,8 @@ type Counts = Map<string, { state: string; class: string; n: number }>;
 
 /**
  * Counts the runs that have not ended, without a scan of all of them: a scrape reads slices in the order of deadlines for 50 ms, and the
- * next one goes on. Some ten thousand runs are counted at each scrape. Of a million, READY and owned ones are counted at each scrape as far
- * as they are few; the others are from the last complete pass.
+ * next one continues. Some ten thousand runs are counted completely at each scrape. Of a million, the READY and the owned runs are counted
+ * at each scrape if they are few; the other numbers are those of the last complete pass.
  */
 export function createRunCount(pool: Pool): () => Promise<Sample[]> {
   let pass: Counts = new Map();
@@ -25,7 +25,7 @@ export function createRunCount(pool: Pool): () => Promise<Sample[]> {
   let freshUntil = 0;
 
   /** Reads slices until the pass is complete or the time is up. */
-  async function goOn(): Promise<Counts | undefined> {
+  async function continuePass(): Promise<Counts | undefined> {
     const isWhole = cursor === '-infinity';
     for (const until = performance.now() + BUDGET_MS; performance.now() < until; ) {
       const { rows } = await pool.query<SliceRow>({ name: 'count_runs', text: COUNT_SLICE, values: [cursor, SLICE] });
@@ -48,16 +48,16 @@ export function createRunCount(pool: Pool): () => Promise<Sample[]> {
   }
 
   async function count(): Promise<Sample[]> {
-    const whole = await goOn();
+    const whole = await continuePass();
     if (whole) return samplesOf(whole);
     const { rows } = await pool.query<CountRow>({ name: 'count_busy_runs', text: COUNT_BUSY, values: [MAX_EXACT + 1] });
-    // Before the first pass is complete: as many as it has found.
+    // Before the first pass is complete, the runs that it has found so far.
     const counts: Counts = new Map(complete ?? pass);
     for (const state of ['held', 'ready']) {
-      const own = rows.filter((row) => row.state === state);
-      if (own.reduce((sum, { n }) => sum + n, 0) > MAX_EXACT) continue;
+      const ofState = rows.filter((row) => row.state === state);
+      if (ofState.reduce((sum, { n }) => sum + n, 0) > MAX_EXACT) continue;
       for (const [key, counted] of counts) if (counted.state === state) counts.delete(key);
-      add(counts, own);
+      add(counts, ofState);
     }
     return samplesOf(counts);
   }

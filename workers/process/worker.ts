@@ -66,7 +66,7 @@ export interface WorkerOptions {
   logger: Logger;
   /** Absent: all queues. */
   queueNames?: readonly QueueName[];
-  /** Opened when the worker takes jobs. Absent: the worker has its own, if its config has a place for them. */
+  /** Pages for health and metrics, opened when the worker takes jobs. Absent: the worker serves its own, if its config has an address. */
   pages?: ProcessPages | null;
 }
 
@@ -215,8 +215,8 @@ export async function createWorker({ config, logger, queueNames, pages }: Worker
   addMemoryBudgetMetrics(metrics, opened.bytes);
   if (owner) addOwnerMetrics(metrics, owner.stats);
   const { answering, jobs } = context;
-  const others = { deadLetters, deferred, cron };
-  addWorkerMetrics(metrics, { pool, sweep, backplane, answering, jobs, deliveries: completions.stats, ...others });
+  const periodic = { deadLetters, deferred, cron };
+  addWorkerMetrics(metrics, { pool, sweep, backplane, answering, jobs, deliveries: completions.stats, ...periodic });
   const served = pages ?? (config.metrics && resources.use(await servePages(config.metrics, logger)));
   let isDraining = false;
   served?.open({ metrics, readReadiness: () => readinessOf({ pool, backplane, lease, isDraining }) });
@@ -240,7 +240,7 @@ export async function createWorker({ config, logger, queueNames, pages }: Worker
   };
 }
 
-/** A worker without a valid lease begins no node. */
+/** Readiness of the worker. Without a valid lease it is not ready, since it begins no node. */
 async function readinessOf({
   lease,
   ...needed
@@ -255,7 +255,7 @@ function consumersOf(definition: QueueDefinition, slots: number): number {
   return definition.name === workflowRuns.name ? consumersFor(slots) : (definition.concurrency ?? slots);
 }
 
-/** Questions that one worker answers at once. Each costs a connection to a tenant's server, and the memory of an answer. */
+/** Requests that one worker answers at once. Each needs a connection to a tenant's server, and memory for the response. */
 const ANSWERING = { permits: 200, permitsForShort: 20 };
 
 function startConsumer(

@@ -6,7 +6,7 @@ const test = {
   purpose: 'test',
   instructions: 'You test a connection.',
   messages: [{ role: 'user', content: 'Answer with the word "ok".' }],
-  // Models that reason count their reasoning.
+  // Enough for models whose reasoning counts as output.
   maxOutputTokens: 256,
   maxRetries: 0,
 } as const;

@@ -49,13 +49,13 @@ export function answerRequests<D extends AnyRPC>(definition: D, handle: RPCHandl
   };
 }
 
-/** Undefined when the signal was faster. */
+/** Waits for a permit. Undefined if the signal aborts first. */
 async function acquirePermit(
   { tenantID, isShort = false, replyTo }: RequestJob['payload'],
   until: AbortSignal,
   { flowKeys, answering, bytes }: ProcessorContext,
 ): Promise<Permit | undefined> {
-  // Processes of an earlier version do not say which tenant sends the request. Each of those is a tenant here.
+  // Processes of an earlier version do not send the tenant. Each such process then counts as one tenant.
   const flow = tenantID === undefined ? { tenantID: replyTo, isShort } : await flowKeys.of({ tenantID, isShort });
   const isAcquired = answering.tryAcquire(flow) || (await answering.acquire(flow, until));
   return isAcquired ? new Permit(answering, flow, bytes.openReservation(flow)) : undefined;
@@ -84,7 +84,7 @@ async function outcomeOf(
 ): Promise<Outcome> {
   try {
     const text = textOf({ answer: (await work()) as Json });
-    // The text and what is sealed of it.
+    // The text and its sealed copy are in memory at the same time.
     await currentReservation()?.reserve(2 * text.length);
     if (Buffer.byteLength(text) <= MAX_RESPONSE_BYTES) return { text };
     throw new AppError('PAYLOAD_TOO_LARGE', `The answer is larger than ${MAX_RESPONSE_BYTES} bytes: request less data`);

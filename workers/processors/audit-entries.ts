@@ -6,7 +6,7 @@ import type { auditEntries } from '#shared/messaging/queues/audit-entries.ts';
 import type { Processor } from './consume.ts';
 
 export const storeAuditEntries: Processor<typeof auditEntries> = async ({ payload }, { pool, logger }) => {
-  // An API process has made them.
+  // Safe: an API process has made the records.
   await bisect(payload.records as unknown as AuditRecord[], store, ({ id }, error) =>
     logger.error({ err: error, record: id }, 'an audit record is lost'),
   );

@@ -18,7 +18,7 @@ export function createCancels(messages: Messages): Cancels {
   return {
     of(askID) {
       const controller = new AbortController();
-      // A job that is delivered twice waits twice for a permit.
+      // A set, because a job may be delivered twice, and both deliveries then wait for a permit.
       const controllers = underWay.get(askID) ?? new Set();
       underWay.set(askID, controllers.add(controller));
       return {

@@ -33,7 +33,7 @@ export interface ProcessorContext extends OutboundServices {
   messages: Messages;
   cancels: Cancels;
   flowKeys: FlowKeys;
-  /** Places for the questions that this worker answers at once, of all queues. */
+  /** Permits for the requests that this worker answers at once, of all queues. */
   answering: Semaphore;
   jobs: JobStats;
   /** Bytes of the answers that this worker holds at once. */
@@ -84,15 +84,15 @@ export function consume<D extends AnyQueue>(
       const began = performance.now();
       let payload: z.output<D['payload']> | undefined;
       try {
-        // An old job must not do harm.
+        // A job of an earlier version may have another payload.
         const parsed = parseValue(definition.payload, job.data);
         if (!parsed.success)
           throw new AppError('VALIDATION_ERROR', `Invalid job in the queue ${name}: ${describeIssues(parsed.issues)}`);
         payload = parsed.data as z.output<D['payload']>;
-        // Below, `isKept` gets a result of its own definition.
+        // Safe: `isRetained` gets a result that its own definition has parsed.
         const result = definition.result.parse(await processor({ payload, signal }, context));
         await keep(job, 'removeOnComplete', definition.isRetained(result as never) ? payload : undefined);
-        // Not the answer to a question, which may be large and belongs to a tenant.
+        // The board shows this result. The response to a request is not in it: that may be large, and is data of a tenant.
         const durationMs = Math.round(performance.now() - began);
         count(payload, result.outcome, durationMs);
         return { ...result, durationMs };
@@ -119,7 +119,7 @@ function createKeep<D extends AnyQueue>(definition: D, logger: Logger) {
   const { name, readable }: QueueDefinition = definition;
 
   return async (job: Job, end: keyof typeof decide, payload: z.output<D['payload']> | undefined): Promise<void> => {
-    // A stack says nothing that the log does not.
+    // No stack is stored with the job, because the log has it.
     job.opts.stackTraceLimit = 0;
     job.opts[end] = true;
     if (payload === undefined) return;

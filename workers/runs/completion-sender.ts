@@ -9,10 +9,11 @@ import { createOutboundFetch } from '../outbound/fetch.ts';
 import type { Outbound } from '../outbound/gate.ts';
 import { signWebhook, webhookKeyOf } from './sign-webhook.ts';
 
-/** A receiver has so long to answer. */
+/** Time that a receiver has to answer. */
 const ANSWER_MS = 15_000;
-/** Characters of a response that the history keeps. */
+/** Bytes of a response that are read. */
 const MAX_ANSWER_BYTES = 2_000;
+/** Characters of a response that the history shows. */
 const MAX_ANSWER = 500;
 
 /** A delivery whose next attempt this process makes, with the run that has ended. */

@@ -13,7 +13,7 @@ import type { TenantVariables } from '../nodes/variables.ts';
 import type { Outbound } from '../outbound/gate.ts';
 import { type Attempt, type Claimed, createSender, type Sender } from './completion-sender.ts';
 
-/** Lines that one statement looks at. */
+/** Workflows that one statement reads. */
 const SLICE = 64;
 /** Deliveries under way in a worker. A receiver that does not answer has a permit until its time is up. */
 const CONCURRENCY = { permits: 32, maxPerTenant: 4, dynamicLimit: 1 };
@@ -66,11 +66,11 @@ interface Deliveries extends AsyncDisposable {
 
 interface Delivering extends Pick<Needs, 'pool' | 'bytes' | 'logger'> {
   sender: Pick<Sender, 'send'>;
-  /** A permit is free. */
+  /** Is called when a permit has become free. */
   onEnd(): void;
 }
 
-/** Open deliveries of a workflow. */
+/** A workflow with open deliveries. */
 interface Line {
   tenant_id: string;
   workflow_id: string;
@@ -89,7 +89,7 @@ export function createDeliveries({ pool, bytes, logger, sender, onEnd }: Deliver
   const ofWorkflow = new CountMap();
   let after = FIRST;
 
-  /** Where all permits are taken, the next call goes on behind the last workflow that got one. */
+  /** Begins deliveries in the order of the workflows' ids. When all permits are used, the next call continues after the last workflow. */
   async function begin(): Promise<void> {
     const { rowCount } = await pool.query({ name: 'due_deliveries', text: ANY_DUE });
     if (!rowCount) return;
@@ -97,12 +97,12 @@ export function createDeliveries({ pool, bytes, logger, sender, onEnd }: Deliver
     if ((await visit(began)) && began !== FIRST) await visit(FIRST, began);
   }
 
-  /** Visits the workflows behind a position. False when there is no permit for more. */
+  /** Visits the workflows after a position. False when there is no permit for more. */
   async function visit(from: Position, until?: Position): Promise<boolean> {
     for await (const line of linesBehind(from)) {
       if (until && isBehind(line, until)) return true;
       after = line;
-      if (line.is_due) await take(line);
+      if (line.is_due) await claimAndStart(line);
       if (closing.signal.aborted || permits.used === CONCURRENCY.permits) return false;
     }
     after = FIRST;
@@ -119,17 +119,21 @@ export function createDeliveries({ pool, bytes, logger, sender, onEnd }: Deliver
   }
 
   /** Claims as many deliveries of a workflow as there are permits for it. */
-  async function take({ tenant_id: tenantID, workflow_id: workflowID, creator_id: creatorID }: Line): Promise<void> {
+  async function claimAndStart({
+    tenant_id: tenantID,
+    workflow_id: workflowID,
+    creator_id: creatorID,
+  }: Line): Promise<void> {
     const flow: FlowKey = { tenantID, creatorID };
-    let taken = 0;
-    while (ofWorkflow.of(workflowID) + taken < MAX_PER_WORKFLOW && permits.tryAcquire(flow)) taken += 1;
-    if (taken === 0) return;
+    let acquired = 0;
+    while (ofWorkflow.of(workflowID) + acquired < MAX_PER_WORKFLOW && permits.tryAcquire(flow)) acquired += 1;
+    if (acquired === 0) return;
     let claimed: Claimed[] = [];
     try {
-      const values = [tenantID, workflowID, taken];
+      const values = [tenantID, workflowID, acquired];
       claimed = (await pool.query<Claimed>({ name: 'claim_deliveries', text: CLAIM, values })).rows;
     } finally {
-      for (let unused = taken - claimed.length; unused > 0; unused -= 1) permits.release(flow);
+      for (let unused = acquired - claimed.length; unused > 0; unused -= 1) permits.release(flow);
     }
     for (const delivery of claimed) start(delivery, flow);
   }
@@ -138,7 +142,7 @@ export function createDeliveries({ pool, bytes, logger, sender, onEnd }: Deliver
     const { workflow_id: workflowID } = delivery;
     ofWorkflow.add(workflowID, 1);
     const work = deliver(delivery, flow)
-      // It is sent again when the claim is over.
+      // The delivery is sent again when the claim has expired.
       .catch((error: unknown) => logger.warn({ err: error, deliveryID: delivery.id }, 'an attempt is not recorded'))
       .finally(() => {
         ofWorkflow.add(workflowID, -1);
@@ -151,7 +155,7 @@ export function createDeliveries({ pool, bytes, logger, sender, onEnd }: Deliver
 
   async function deliver(delivery: Claimed, flow: FlowKey): Promise<void> {
     using reservation = bytes.openReservation(flow);
-    // Without a permit to release: a wait for a connection is a part of the attempt.
+    // The context has no permit that a wait for a connection could release: such a wait is part of the attempt.
     const attempt = await withReservation(flow, reservation, () => sender.send(delivery, closing.signal));
     const { status, pauseSeconds } = closing.signal.aborted ? AT_ONCE : outcomeOf(delivery, attempt);
     stats.add({ outcome: status === 'PENDING' ? 'to be repeated' : status === 'DELIVERED' ? 'delivered' : 'given up' });
@@ -217,7 +221,7 @@ select line.tenant_id, line.workflow_id,
   ), false) as is_due
 from (select * from line limit ${SLICE}) line`;
 
-// The attempt stands in the history before it is made, so one that a dead worker has begun is seen.
+// The attempt is written to the history before it is made, so that the history shows also one whose worker has died.
 const CLAIM = `
 update run_delivery d
 set tries = d.tries + 1, tries_since_asked = d.tries_since_asked + 1, next_at = now() + make_interval(secs => ${CLAIM_SECONDS}),
@@ -232,7 +236,7 @@ returning d.id, d.instance_id, d.tenant_id, d.workflow_id, d.url, d.secret, d.tr
   case when octet_length(i.output::text) <= 65536 and i.completion_webhook ->> 'includeOutput' = 'true' then i.output end as output,
   coalesce(octet_length(i.output::text) > 65536, false) and i.completion_webhook ->> 'includeOutput' = 'true' as is_omitted`;
 
-// A later attempt has begun if the claim was over: then this one changes nothing.
+// If the claim had expired and a later attempt has begun, this one changes nothing.
 const RECORD = `
 update run_delivery
 set attempts = (attempts - -1) || jsonb_build_array((attempts -> -1) || ($3::jsonb -> 0)), status = $4::varchar,

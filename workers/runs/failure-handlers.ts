@@ -15,7 +15,7 @@ import { governRun } from '#shared/workflow/limits.ts';
 import { runTimeoutMs, WorkflowOptions } from '#shared/workflow/options.ts';
 import { roundRobinTenants } from '../maintenance/round-robin.ts';
 
-/** Failures of one tenant in its turn. */
+/** Failures of one tenant that are handled before the next tenant has its turn. */
 const BATCH = 10;
 const MAX_MESSAGE = 2_000;
 
@@ -81,7 +81,7 @@ interface TenantRow {
   count: number;
 }
 
-/** The run of the handler and the note that it was started are one transaction, so it is started once. */
+/** Starts a handler. One transaction inserts its run and marks the failure as handled, so it is started once. */
 async function handleOne({ client, rights }: { client: PoolClient; rights: Rights }, failed: Failed): Promise<void> {
   await client.query('savepoint one');
   try {
@@ -113,7 +113,7 @@ async function start({ client, rights }: { client: PoolClient; rights: Rights },
   };
   const input = resolveInputs(options.inputDefinitions, about, { field: 'input' });
   const id = newID();
-  // Without its own `onFailure`: a handler that fails ends the matter, so no two handlers can start each other for ever.
+  // Without the handler's own `onFailure`: a handler that fails starts no other, so two handlers cannot start each other for ever.
   const governed = governRun(options, { workflowID, caller, input });
   await insertRuns(client, [
     { id, tenantID, workflowID, versionID, caller, input, ...governed, timeoutMs: runTimeoutMs(options) },

@@ -63,7 +63,7 @@ function prelude(allowed: string[], maxLevels: number, maxPrinted: typeof MAX_PR
   const cut = { lines: 0, bytes: 0 };
   let problem: Ending | undefined;
   let maxBytes = 0;
-  // A lower bound, so that a huge result is refused before it is built a second time as text.
+  // Lower bound of the result's size, so that a huge result is refused before its text is built.
   let size = 0;
   // The path from the result to the visited value. Filled in advance: writing to a missing element would run a setter that
   // user code has put on the prototype.
@@ -103,7 +103,7 @@ function prelude(allowed: string[], maxLevels: number, maxPrinted: typeof MAX_PR
     return printedCount === 0 && cut.lines === 0;
   }
 
-  /** One text grows: storing lines in a list would run a setter that user code has put on the prototype. */
+  /** Appends a line to one text: storing lines in a list would run a setter that user code has put on the prototype. */
   function print(level: string, values: unknown[]): void {
     let text = '';
     for (let at = 0; at < values.length; at += 1) text += (at === 0 ? '' : ' ') + show(values[at]);
@@ -130,7 +130,7 @@ function prelude(allowed: string[], maxLevels: number, maxPrinted: typeof MAX_PR
     }
   }
 
-  /** Only after the other has failed: a function that sees each value takes several times as long. */
+  /** Shows a value that `stringify` alone has refused, perhaps for its bigints. With a replacer it takes several times as long. */
   function showNoJSON(value: unknown): string {
     try {
       return stringify(value, (_key, inner) => (typeof inner === 'bigint' ? `${toText(inner)}n` : inner));

@@ -12,12 +12,12 @@ interface Needs {
   everyMs?: number;
 }
 
-/** Rows of a statement, beside those of its last seal. */
+/** Rows that one statement deletes; the rows of its last seal may exceed this number. */
 const BATCH = 2_000;
 
 /**
- * Deletes sealed entries that are older than their tenant keeps them, with their seals. The last of these seals stays, without entries:
- * the next one continues its hash and its number.
+ * Deletes sealed entries that are older than the retention of their tenant, with their seals. The last of these seals stays, without
+ * entries: the seal after it continues its hash and its number.
  */
 export function createTrailRetention({ pool, settings, leads, logger, everyMs = 60_000 }: Needs): AsyncDisposable {
   let isStopping = false;
@@ -52,7 +52,8 @@ export async function retireTrails(pool: Pool, { auditMs, minAuditMs, maxAuditMs
   return rows[0]?.n ?? 0;
 }
 
-// Entries that were written while their tenant was deleted go at once. Whole seals, with as many rows as a statement takes: a seal without a part of its rows would look like one that was tampered with.
+// Entries without a tenant, written while it was deleted, are deleted at once. Seals are deleted with all of their rows: a seal that
+// lacks rows would look like one that was tampered with.
 const RETIRE = `
 with old as materialized (
   select s.tenant_id, s.number, s.from_seq, s.to_seq, t.id is null as has_no_tenant,

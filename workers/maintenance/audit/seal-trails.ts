@@ -15,15 +15,15 @@ interface Needs {
   ageMs?: number;
 }
 
-/** How far the trail was at a moment, and the first transaction that had not begun then. */
+/** Last number of the trail at a moment, and the first transaction id that was not given yet. */
 interface Mark {
   seq: string;
   xid: string;
 }
 
 /**
- * Seals the audit trails of all tenants. A row gets its number before its transaction commits, so a number is passed only when every
- * transaction that was under way as it was given has ended: neither a clock nor a slow transaction can slip a row below a seal.
+ * Seals the audit trails of all tenants. A row gets its number before its transaction commits. So trails are sealed up to a number only
+ * when every transaction that was under way when the number was given has ended: no later commit can add a row below a seal.
  */
 export function createTrailSeals({ pool, leads, logger, ageMs = AGE_MS }: Needs): AsyncDisposable {
   let mark: Mark | undefined;
@@ -59,7 +59,7 @@ export function createTrailSeals({ pool, leads, logger, ageMs = AGE_MS }: Needs)
   }
 
   /**
-   * Goes on until the mark, so that the rows of one busy tenant keep those of others waiting for seconds only. Rests after each
+   * Seals up to the mark in one go, so that the rows of one busy tenant delay those of others for seconds only. Rests after each
    * statement for as long as it took. False if it was stopped before.
    */
   async function sealAll({ seq }: Mark): Promise<boolean> {
@@ -67,7 +67,7 @@ export function createTrailSeals({ pool, leads, logger, ageMs = AGE_MS }: Needs)
       if (isStopping || !leads()) return false;
       const began = performance.now();
       const sealed = await inTransaction(pool, (client) => sealNext(client, seq));
-      // For a log that is kept elsewhere, which an attacker who rewrites the trail would have to rewrite too.
+      // Logged, because an attacker who rewrites the trail would have to rewrite a log that is stored elsewhere, too.
       for (const { tenantID, number, hash } of sealed.seals)
         logger.info({ tenantID, number, hash }, 'audit trail sealed');
       isDone = sealed.isDone;

@@ -7,7 +7,7 @@ import { BATCH, deletionOf, type Retention, retentions, secondsOf } from './tabl
 
 type Entry = keyof typeof retentions | RunsEntry;
 
-// The place of an entry is the number of its lock.
+// The index of an entry is the second key of its advisory lock.
 const entries: readonly Entry[] = [...(Object.keys(retentions) as (keyof typeof retentions)[]), 'run_retention'];
 const EVERY_MS = 15_000;
 
@@ -20,7 +20,7 @@ interface Needs {
 
 /**
  * Deletes rows past their period, each table by a timer of its own. Every worker does so; of several, one deletes from a table at a
- * time. Apart from the engine's sweep: a backlog of old rows delays no run.
+ * time. Separate from the engine's sweep, so that a backlog of old rows delays no run.
  */
 export function startRetention({ everyMs = EVERY_MS, ...needs }: Needs): AsyncDisposable {
   const closing = new AbortController();

@@ -3,18 +3,20 @@ import type { Pool, PoolClient } from '#shared/db/pool.ts';
 import { QUEUE_ID } from '#shared/runs/dispatch/dispatch-window.ts';
 import { BATCH, ofRuns, type Retention, retentions, secondsOf } from './tables.ts';
 
-/** Runs of one statement that looks for old ones. */
+/** Runs that one statement reads to find old ones. */
 const SLICE = 1_000;
-/** Limits of a tenant's own rule, for each visit: workflows, and runs of each. */
+/** Workflows of a tenant with a rule of its own that one visit examines. */
 const MAX_QUEUES = 20;
+/** Runs of each of these workflows that one visit deletes. */
 const PER_QUEUE = 50;
+/** Tenants that take turns. */
 const TENANTS = 100;
 const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 const DAY_SECONDS = 86_400;
-/** Runs that are retained longer are passed over once in this time. */
+/** Interval at which a worker begins with the oldest runs again, and passes over those that are retained longer. */
 const PASS_MS = 3_600_000;
 
-/** The entries that delete runs, each in turn: by the age of the deployment, and by what a tenant has set. */
+/** Entries that delete runs: by the age that the deployment sets, and by the rules of tenants. */
 export type RunsEntry = 'workflow_instance' | 'test_run' | 'run_retention';
 
 interface Needs {
@@ -23,7 +25,7 @@ interface Needs {
   underLock<T>(work: (client: PoolClient) => Promise<T>): Promise<T | undefined>;
 }
 
-/** How far a worker has come. Older runs are deleted, or retained by a rule of their tenant. */
+/** Position of a worker: ended runs up to it are deleted, or retained by a rule of their tenant. */
 export interface Looked {
   upTo: string;
   passedAt: number;
@@ -32,8 +34,8 @@ export interface Looked {
 export const fromTheOldest = (): Looked => ({ upTo: '-infinity', passedAt: Date.now() });
 
 /**
- * Deletes runs past the age of the deployment, oldest first. Each statement reads 1,000 runs at most, also beside any number that are
- * retained longer: the next round goes on behind them, and once an hour begins with the oldest again.
+ * Deletes runs older than the deployment retains them, oldest first. Each statement reads 1,000 runs at most, however many older ones
+ * are retained longer: the next round continues after them, and once an hour begins with the oldest again.
  */
 export async function retireRunsByAge(
   table: 'workflow_instance' | 'test_run',
@@ -64,14 +66,14 @@ export async function retireRunsByRule({ settings, underLock }: Needs): Promise<
   for (;;) {
     const tenants = await underLock(async (client) => (await client.query<{ id: string }>(RULED, [after])).rows);
     if (!tenants) return sum;
-    let left: Visited[] = tenants.map(({ id }) => ({ id, upTo: FIRST_ID, again: false }));
-    while (left.length > 0) {
-      for (const tenant of left) {
+    let remaining: Visited[] = tenants.map(({ id }) => ({ id, upTo: FIRST_ID, again: false }));
+    while (remaining.length > 0) {
+      for (const tenant of remaining) {
         const deleted = await underLock((client) => visit(client, tenant, maxSeconds));
         if (deleted === undefined) return sum;
         sum += deleted;
       }
-      left = left.filter(({ upTo }) => upTo !== LAST_ID);
+      remaining = remaining.filter(({ upTo }) => upTo !== LAST_ID);
     }
     after = tenants.at(-1)?.id ?? LAST_ID;
     if (tenants.length < TENANTS) return sum;
@@ -80,7 +82,7 @@ export async function retireRunsByRule({ settings, underLock }: Needs): Promise<
 
 interface Visited {
   id: string;
-  /** The workflow that was looked at last. */
+  /** Id of the last workflow that was examined. */
   upTo: string;
   /** Whether a workflow has more old runs than one visit deletes. */
   again: boolean;
@@ -93,7 +95,7 @@ async function visit(client: PoolClient, tenant: Visited, maxSeconds: number): P
     maxSeconds,
   ]);
   const old = rows.flatMap(({ ids }) => ids);
-  // Before the deletion: the accounting must not call a period complete that is not.
+  // Noted before the deletion, so that the accounting never calls a period complete some of whose runs are deleted.
   if (old.length > 0) await client.query(NOTE_DELETION, [tenant.id, old]);
   const deleted = await deleteFamilies(client, old);
   tenant.again ||= deleted > 0 && rows.some(({ ids }) => ids.length >= PER_QUEUE);
@@ -103,7 +105,7 @@ async function visit(client: PoolClient, tenant: Visited, maxSeconds: number): P
   return deleted;
 }
 
-/** Deletes runs with all runs that they have started, those first. Leaves out a run of which a part has not ended. */
+/** Deletes runs with all runs that they have started, children first. A run stays if one that it has started has not ended. */
 async function deleteFamilies(client: PoolClient, ids: readonly string[]): Promise<number> {
   let deleted = 0;
   for (let at = 0; at < ids.length; at += BATCH.withOthers)
@@ -140,7 +142,7 @@ async function deleteTree(
 
 const ENDED = 'case when completed_at is not null and parent_id is null and not is_test then true else false end';
 
-/** Also finds runs whose parent is gone. `$1` is the age in seconds, `$2` where the last look ended. */
+/** Finds old runs, also those whose parent does not exist any more. `$1` is the age in seconds, `$2` where the last statement ended. */
 export const findByAge = (table: 'workflow_instance' | 'test_run') => `
 with slice as materialized (
   select id, tenant_id, workflow_id, parent_id, is_test, completed_at from workflow_instance
@@ -166,10 +168,10 @@ select id from ruled where id is not null`;
 const nextQueue = (after: string) => `
 (select ${QUEUE_ID} from workflow_instance where tenant_id = $1::uuid and ${ENDED} and ${QUEUE_ID} > ${after} order by ${QUEUE_ID} limit 1)`;
 
-// Each limit by itself: one of both may be set, and each has its own order.
+// Age and number are limited by separate queries: either may be unset, and each needs another order.
 const inQueue = `select id from workflow_instance i where i.tenant_id = $1::uuid and ${QUEUE_ID} = rule.line and ${ENDED}`;
 
-/** The next workflows of the tenant `$1` behind `$2`, each with old runs. `$3` is the longest period in seconds. */
+/** Finds the next workflows of the tenant `$1` after `$2`, each with old runs. `$3` is the longest period in seconds. */
 export const FIND_BY_RULE = `
 with recursive lines as (
   select 1 as n, ${nextQueue('$2::uuid')} as line
@@ -203,7 +205,7 @@ select id, parent_id, completed_at is null as is_open from workflow_instance
 where parent_id = any($1::uuid[]) and id <> all($2::uuid[]) limit ${BATCH.withOthers}`;
 
 const deletions = ofRuns.map(
-  // As an array, for which the planner takes the index also of an empty table, whose size it guesses.
+  // With an array of ids, the planner uses the index even of an empty table, whose size it guesses.
   (other) => `${other}_rows as (delete from ${other} where instance_id = any(array(select id from old)))`,
 );
 
@@ -214,7 +216,7 @@ with old as materialized (
 ${deletions.join(',\n')}
 delete from workflow_instance where id = any(array(select id from old))`;
 
-/** A session's lock, because a batch is several statements. Others have nothing to do meanwhile. */
+/** Does the work under an advisory lock of the session, since a batch is several statements. Undefined if another worker has the lock. */
 export async function withLock<T>(
   pool: Pool,
   lock: readonly [number, number],
@@ -228,7 +230,7 @@ export async function withLock<T>(
     try {
       return await work(client);
     } finally {
-      // With the connection, the server gives up the lock.
+      // The connection is then closed, which makes the server release the lock.
       await client.query('select pg_advisory_unlock($1, $2)', [...lock]).catch((error: Error) => {
         broken = error;
       });

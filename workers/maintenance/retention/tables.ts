@@ -8,7 +8,7 @@ export interface Retention {
 }
 
 interface TableRetention {
-  /** Absent: the key of the entry. */
+  /** Name of the table; absent if it is the key of the entry. */
   table?: string;
   /** Days, or the setting with the period. */
   for: number | Exclude<keyof Retention, 'maxRunsMs'>;
@@ -37,13 +37,13 @@ export const retentions = {
   query_cache: { for: 0, old: since('expires_at') },
   result_page: { for: 0, old: since('expires_at') },
   oauth_flow: { for: 0, old: since('expires_at') },
-  // Longer than revoking is tried; for deployments whose workers are away.
+  // Longer than a revocation is attempted; such old rows exist only if no worker was running.
   oauth_revocation: { for: 7, old: since('created_at') },
-  // Milliseconds since 1970, as the library that counts writes them.
+  // The library of the rate limits writes `expire` in milliseconds since 1970.
   rate_limit: { for: 0, old: 'expire < ((extract(epoch from now()) - $1) * 1000)::bigint' },
   worker_session: { for: 7, old: since('ended_at') },
   policy_change: { for: 7, old: since('created_at') },
-  // As long as a network stays known to sign-in.
+  // As long as sign-in recognizes a network from which an operator has signed in.
   operator_session: { for: 90, old: since('expires_at') },
   operator_audit: { for: 'operatorAuditMs', old: since('created_at') },
   query_run: { for: 'queryRunsMs', old: since('started_at') },
@@ -52,16 +52,16 @@ export const retentions = {
   test_run: { table: 'workflow_instance', for: 3, old: `is_test and ${since('completed_at')}` },
   workflow_event: {
     for: 0,
-    // A run that it has reached reads it when a worker has the run.
+    // An event stays until the runs that it has reached have read it.
     old: `is_told and ${since('remembered_until')}
       and (
         select true from event_wait w join run_wait r on r.ref = w.id where w.event_id = workflow_event.id limit 1) is null`,
   },
-  // Set when an event is finished, by what has become of it.
+  // `expires_at` is set when an event is finished, by its outcome.
   listener_event: { for: 0, old: since('expires_at') },
   listener_buffer: { for: 0, old: since('expires_at') },
   listener_dedup: { for: 0, old: since('expires_at') },
-  // Longer than what a quota counts.
+  // Longer than the period that a quota counts.
   listener_usage: { for: 8, old: since('day') },
   cron_backfill: {
     for: 'runsMs',
@@ -74,8 +74,9 @@ export const retentions = {
   },
   workflow_version: {
     for: 'runsMs',
-    // Looked up for each version: a join could read every workflow. Without an index of runs by version, which every step of every run would pay for: a run of a workflow's version was created
-    // before another was published, or before the time that executing it by name begins again, and the run of a test right after its version.
+    // Subqueries for each version, because a join could read every workflow. Runs have no index by version, which every step of every run
+    // would pay for, so they are found by time: a run was created before its version was superseded (an execution by the version's id sets
+    // that time anew), and a test run soon after its version.
     old: `${since('superseded_at')}
       and (
         select true from workflow w where w.id = workflow_version.workflow_id and (
@@ -96,11 +97,11 @@ export const retentions = {
   // Longer than the month whose tokens are counted.
   ai_call: { for: 62, old: since('started_at') },
   ai_usage: { for: 400, old: since('updated_at') },
-  // With its messages, answers and chunks.
+  // Deleted with its messages, answers and chunks.
   ai_session: { for: 90, old: since('updated_at') },
-  // With its chunks, which only a reader amid the answer needs: what was said is a message.
+  // Deleted with its chunks, which only readers during the answer need: its text is stored as a message.
   ai_answer: { for: 2, old: since('ended_at') },
-  // Those of chats go with their session, or before it.
+  // Calls of chats are deleted with their session, or before it.
   ai_tool_call: { for: 90, old: since('created_at') },
   notification: { for: 90, old: since('created_at') },
 } as const satisfies Record<string, TableRetention>;

@@ -14,13 +14,13 @@ import {
 } from './page.ts';
 import { rerunPage } from './rerun-page.ts';
 
-/** A job looks at this many runs at most. */
+/** Runs that one batch examines at most. */
 const MAX_RUNS = 100_000;
 
 /**
- * Goes on with a batch by one page: tenants in turn, and of each the batch that has waited longest. The runs of the page and the place
- * behind it are one transaction, so a job that is interrupted goes on where it was and repeats none. Answers whether there may be more to
- * do at once.
+ * Fills a page of one batch. Tenants take turns; of a tenant, the batch is chosen that has waited longest. The runs of the page and the
+ * cursor of the batch are written in one transaction, so an interrupted batch continues where it was and repeats nothing. Returns whether
+ * there may be more to do at once.
  */
 export function createBatchFilling(needs: FillNeeds): () => Promise<boolean> {
   const { pool, runs } = needs;
@@ -72,14 +72,14 @@ async function cancelPage(
     columns: 'i.parent_id',
     count: PAGE,
   });
-  const mine = await ofPermitted(rights, batch, found);
+  const permitted = await ofPermitted(rights, batch, found);
   const tenantID = batch.tenant_id;
-  const ended = await runs.end({ tenantID, ids: mine.map(({ id }) => id), status: 'CANCELLED', error: null });
+  const ended = await runs.end({ tenantID, ids: permitted.map(({ id }) => id), status: 'CANCELLED', error: null });
   const isEnded = new Set(ended);
-  const parents = mine.flatMap(({ id, parent_id }) => (isEnded.has(id) && parent_id ? [parent_id] : []));
+  const parents = permitted.flatMap(({ id, parent_id }) => (isEnded.has(id) && parent_id ? [parent_id] : []));
   if (parents.length > 0) await runs.wake(parents);
-  const done = mine.filter(({ id }) => isEnded.has(id)).length;
-  const refused = found.length - mine.length;
+  const done = permitted.filter(({ id }) => isEnded.has(id)).length;
+  const refused = found.length - permitted.length;
   return { found, done, refused, error: refused > 0 ? NOT_ALLOWED : null, isLast: found.length < PAGE };
 }
 

@@ -38,9 +38,9 @@ export interface Page {
   found: readonly Found[];
   done: number;
   refused: number;
-  /** The reason of the last one that was refused. */
+  /** Why the last refused run was refused. */
   error: string | null;
-  /** There is nothing behind it. */
+  /** Whether no page follows. */
   isLast: boolean;
 }
 
@@ -49,14 +49,14 @@ export interface Doing<Does extends BatchJob['does']> {
   job: Extract<BatchJob, { does: Does }>;
 }
 
-/** Those of workflows that the caller of the batch may execute by now. */
+/** The runs whose workflows the caller of the batch may execute now. */
 export async function ofPermitted<F extends Found>(rights: Rights, batch: Filling, found: readonly F[]): Promise<F[]> {
-  const whose = { tenantID: batch.tenant_id, caller: batch.caller };
+  const subject = { tenantID: batch.tenant_id, caller: batch.caller };
   const allowed = new Map<string | null, boolean>();
   for (const { workflow_id } of found) {
     if (allowed.has(workflow_id)) continue;
     const object = `workflow:${workflow_id ?? '*'}`;
-    allowed.set(workflow_id, await rights.may(whose, { permission: 'workflow.execute', object }));
+    allowed.set(workflow_id, await rights.may(subject, { permission: 'workflow.execute', object }));
   }
   return found.filter(({ workflow_id }) => allowed.get(workflow_id));
 }
@@ -65,14 +65,14 @@ export const NOT_ALLOWED = 'The caller may not execute the workflow of a run';
 
 interface Finding {
   filter: RunFilter;
-  /** Each has its part of an index in the order of the pages. */
+  /** Each status is queried separately, because the index is in the order of the pages only within a status. */
   statuses: readonly RunStatus[];
   condition: string;
   columns: string;
   count: number;
 }
 
-/** Runs behind the last page, newest first; none that was accepted after the batch. */
+/** Finds the runs after the last page, newest first; none that was accepted after the batch. */
 export async function findPage<F extends Found>(
   client: PoolClient,
   batch: Filling,

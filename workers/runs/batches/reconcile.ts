@@ -14,7 +14,7 @@ interface Needs {
   logger: Logger;
 }
 
-/** Does what batches of runs need without a request. Every worker does so; they share the work by rows that they claim. */
+/** Fills and cancels batches of runs in the background. Every worker does so; they share the work by rows that they claim. */
 export function createBatchReconciler({ logger, ...needs }: Needs): AsyncDisposable {
   const fill = createBatchFilling({ ...needs, inFlight: createRunsInFlight(needs.pool) });
   const cancels = startPeriodicTask(

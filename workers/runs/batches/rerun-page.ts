@@ -28,7 +28,7 @@ export async function rerunPage(
   client: PoolClient,
   { batch, job }: Doing<'rerun'>,
 ): Promise<Page> {
-  // Runs for which the tenant has no capacity are taken up later.
+  // Runs for which the tenant has no capacity now are re-run by a later page.
   const { granted } = await inFlight.addMany(batch.tenant_id, PAGE);
   if (granted === 0) return { found: [], done: 0, refused: 0, error: null, isLast: false };
   const found = await findPage<Source>(client, batch, {
@@ -38,12 +38,12 @@ export async function rerunPage(
     columns: SOURCE,
     count: granted,
   });
-  const mine = new Set(await ofPermitted(rights, batch, found));
+  const permitted = new Set(await ofPermitted(rights, batch, found));
   const versions = new Map<string, Promise<WorkflowOptions>>();
   const page = { done: 0, refused: 0, error: null as string | null };
   for (const source of found) {
     const needs = { pool, client, versions, inFlight };
-    const error = mine.has(source) ? await rerunOne(needs, { batch, job, source }) : NOT_ALLOWED;
+    const error = permitted.has(source) ? await rerunOne(needs, { batch, job, source }) : NOT_ALLOWED;
     if (error === null) page.done += 1;
     else {
       page.refused += 1;
@@ -82,7 +82,7 @@ async function rerunOne(
     const caller = { ...batch.caller, origin: 'direct' as const };
     const given = await readInput(client, source);
     const input = resolveInputs(ofVersion.inputDefinitions, given, { field: 'args' });
-    // Counted for the next page: this one had capacity.
+    // Counts the size of the input, for the next page; capacity for this run was granted above.
     await inFlight.addMany(batch.tenant_id, 0, [input]);
     const { workflow_id: workflowID } = source;
     await insertRerun(client, {
@@ -108,7 +108,7 @@ async function rerunOne(
   }
 }
 
-/** One at a time: those of a page may be 250 MB together. */
+/** Reads the input of one run: the inputs of a page may have 250 MB together. */
 async function readInput(client: PoolClient, { id }: Source): Promise<JsonObject> {
   const { rows } = await client.query<{ input: JsonObject }>('select input from workflow_instance where id = $1', [id]);
   if (!rows[0]) throw new AppError('CONFLICT', 'The inputs of this run are no longer kept');
