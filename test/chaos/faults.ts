@@ -10,13 +10,16 @@ type PlannedFault = { forMs: number } & (
 
 export type Fault = PlannedFault & { atMs: number };
 
+/** The longest fault; in a short program half of its time. */
+const MAX_MS = 12_000;
+
 /** In a program of this length no kind of fault is left to chance. */
 const LONG_SECONDS = 50;
 
 export function planFaults(random: Random, { seconds, isRedis }: { seconds: number; isRedis: boolean }): Fault[] {
   const faults: Fault[] = [];
   for (let atMs = 2_000; atMs < seconds * 1000; atMs += random.between(800, 4_000))
-    faults.push(planFault(random, { atMs, isRedis }));
+    faults.push(planFault(random, { atMs, isRedis, maxMs: Math.min(MAX_MS, seconds * 500) }));
   if (seconds >= LONG_SECONDS)
     for (const fault of always(random, { isRedis }))
       faults.push({ ...fault, atMs: random.between(2_000, (seconds - 15) * 1000) });
@@ -43,11 +46,11 @@ function always(random: Random, { isRedis }: { isRedis: boolean }): PlannedFault
   ];
 }
 
-function planFault(random: Random, { atMs, isRedis }: { atMs: number; isRedis: boolean }): Fault {
+function planFault(random: Random, { atMs, isRedis, maxMs }: { atMs: number; isRedis: boolean; maxMs: number }): Fault {
   const target = random.pick(['worker1', 'worker2', 'worker1', 'worker2', 'api'] as const);
   const kinds = ['kill', 'kill', 'kill', 'terminate', 'freeze', 'silence', 'cut', 'stop postgres'] as const;
   const kind = random.pick(isRedis ? ([...kinds, 'stop redis', 'flush redis'] as const) : kinds);
-  const forMs = random.pick([random.between(200, 2_000), random.between(1_000, 12_000)]);
+  const forMs = random.pick([random.between(200, 2_000), random.between(1_000, maxMs)]);
   const store = random.pick(isRedis ? (['postgres', 'redis'] as const) : (['postgres'] as const));
   if (kind === 'stop postgres' || kind === 'stop redis' || kind === 'flush redis') return { atMs, forMs, kind };
   if (kind === 'silence' || kind === 'cut') return { atMs, forMs, kind, target, store };

@@ -32,7 +32,9 @@ export interface World extends AsyncDisposable {
   cause(fault: Fault): Promise<void>;
 }
 
-const programs = { api: 'api/main.ts', worker1: 'workers/main.ts', worker2: 'workers/main.ts' } as const;
+/** On Postgres each queue takes three connections. The program uses no others. */
+const worker = ['workers/main.ts', 'workflow.runs', 'listener.events', 'cron.ticks'] as const;
+const programs = { api: ['api/main.ts'], worker1: worker, worker2: worker } as const;
 const targets = ['api', 'worker1', 'worker2'] as const satisfies readonly Target[];
 
 export async function startWorld({
@@ -173,7 +175,7 @@ async function startProcess(
   let isHarmed = false;
 
   function launch(): void {
-    const started = spawn(process.execPath, [programs[name]], {
+    const started = spawn(process.execPath, [...programs[name]], {
       env: nodeEnvironment(settings),
       stdio: ['ignore', log.fd, log.fd, 'ipc'],
     });
