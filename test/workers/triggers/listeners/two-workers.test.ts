@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Cluster, startCluster } from '#test/support/cluster.ts';
 import { aListener, aTenant, type TestTenant } from '#test/support/factories.ts';
-import { type Spawned, spawnNode } from '#test/support/process.ts';
 import { eventually } from '#test/support/settle.ts';
 
 const KEYS = 8;
@@ -10,19 +9,11 @@ const FLOOD = 2_000;
 const OF_THE_OTHER = 10;
 
 let cluster: Cluster;
-const workers: Spawned[] = [];
 beforeAll(async () => {
   cluster = await startCluster({ workers: false });
-  for (let n = 0; n < 2; n += 1) workers.push(spawnNode(['workers/main.ts', 'listener.events'], cluster.env));
-  await eventually(async () => {
-    const { rows } = await cluster.pool.query('select from worker_session where ended_at is null');
-    expect(rows).toHaveLength(2);
-  });
+  for (let n = 0; n < 2; n += 1) await cluster.startWorker({}, ['listener.events']);
 });
-afterAll(async () => {
-  await Promise.all(workers.map((worker) => worker[Symbol.asyncDispose]()));
-  await cluster?.[Symbol.asyncDispose]();
-});
+afterAll(() => cluster?.[Symbol.asyncDispose]());
 
 /** Events that have come, of which each processes into a buffer. */
 async function anOrderedListener(tenant: TestTenant) {
