@@ -75,15 +75,15 @@ export const longestFirst: readonly string[] = [
   'test/flows/rpc.test.ts',
   'test/api/every-route.test.ts',
   'test/flows/older-worker.test.ts',
-  'test/workers/engine/recovery/recovery.test.ts',
+  'test/workers/engine/silent-connections.test.ts',
   'test/flows/listener-actions.test.ts',
   'test/api/resources/operator.test.ts',
   'test/ops/enrol-operator.test.ts',
   'test/flows/outages.test.ts',
   'test/ops/embedded.test.ts',
-  'test/workers/triggers/cron/fleet.test.ts',
+  'test/flows/without-postgres.test.ts',
   'test/api/http/fields/page-size.test.ts',
-  'test/flows/webhook-outages.test.ts',
+  'test/workers/engine/recovery/lost-runs.test.ts',
   'test/api/resources/database/execute-sql.test.ts',
   'test/ops/bootstrap.test.ts',
   'test/ops/start.test.ts',
@@ -99,7 +99,7 @@ export const longestFirst: readonly string[] = [
   'test/workers/engine/quantum.test.ts',
   'test/api/realtime/gateway.test.ts',
   'test/flows/loaded-packages.test.ts',
-  'test/flows/postgres-restarts.test.ts',
+  'test/workers/engine/stops-while-away.test.ts',
 ];
 
 /** The file and every module of `test/` that it loads, directly or through others. */
