@@ -70,9 +70,9 @@ export interface ReleaseStats {
 
 export interface EngineDependencies {
   pool: Pool;
-  /** For claims: see `createDispatchPool`. */
+  /** The pool for claims; see `createDispatchPool`. */
   dispatchPool: Pool;
-  /** For outcomes: see `createCommitPool`. */
+  /** The pool for commits; see `createCommitPool`. */
   commitPool: Pool;
   rights: Rights;
   runs: Runs;

@@ -29,6 +29,7 @@ export function stateOf({ run, pending, fromSeq, toSeq }: Entry, row: StateRow |
   if (row?.epoch !== run.epoch) return 'fenced';
   const isReleased = pending.end !== null || pending.release !== 'none';
   if (row.seq >= toSeq && toSeq > fromSeq && row.held_by === (isReleased ? null : leaseID)) return 'committed';
+  // The row is unchanged if the statement has skipped it, because another transaction had locked it.
   return row.seq === fromSeq && row.held_by === leaseID ? 'locked' : 'fenced';
 }
 

@@ -172,7 +172,7 @@ export function pathOf({ activation }: PendingEvent): IterationPath {
   return activation?.path ?? [];
 }
 
-/** Null outside of loops, where nearly all events are. */
+/** JSON text of the path of an event; null outside of bodies, where nearly all events are. */
 function pathText(path: IterationPath): string | null {
   return path.length > 0 ? JSON.stringify(path) : null;
 }

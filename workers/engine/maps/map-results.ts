@@ -52,13 +52,13 @@ async function whyFailed(
   pool: Pool,
   { mapID, outcome, map }: { mapID: string; outcome: MapOutcome; map: MapRow },
 ): Promise<AppError> {
-  const final = { retry: false } as const;
-  if (outcome === 'stopped') return new AppError('NODE_FAILED', 'A part of the map was stopped', final);
+  const noRetry = { retry: false } as const;
+  if (outcome === 'stopped') return new AppError('NODE_FAILED', 'A part of the map was stopped', noRetry);
   if (outcome === 'large')
     return new AppError(
       'OUTPUT_TOO_LARGE',
       'The results of the map are larger than the limit of an output together: with collectResults false they are not kept',
-      final,
+      noRetry,
     );
   const first = await readFailure(pool, mapID, map.plan);
   // The cast is safe: the engine stores no codes but its own.
@@ -73,10 +73,14 @@ async function whyFailed(
     ...(map.plan.failsFast && cause ? cause : failure),
     instanceID: first.id,
   };
-  const why = { ...final, ...(ofItem && { details: causedBy(ofItem) }) };
-  if (map.plan.failsFast) return new AppError(code, `${prefix}${itemMessage}`, why);
-  const many = `${map.failed_items} items have failed, more than toleratedFailures (${map.tolerated})`;
-  return new AppError('NODE_FAILED', first ? `${many}. The first is item ${first.item}: ${itemMessage}` : many, why);
+  const options = { ...noRetry, ...(ofItem && { details: causedBy(ofItem) }) };
+  if (map.plan.failsFast) return new AppError(code, `${prefix}${itemMessage}`, options);
+  const tooMany = `${map.failed_items} items have failed, more than toleratedFailures (${map.tolerated})`;
+  return new AppError(
+    'NODE_FAILED',
+    first ? `${tooMany}. The first is item ${first.item}: ${itemMessage}` : tooMany,
+    options,
+  );
 }
 
 /** Reads the failure that the error of a map names: with `failsFast` that of the first failed chunk, otherwise that of the first failed item. */

@@ -83,6 +83,7 @@ function unknown(
 ): Judged {
   const { definition, id: nodeID } = node;
   if (failedExit !== undefined) scope.fail(node);
+  // The output of a pure node depends on what it reads, that of another node on its execution.
   const computes = isPure(definition, resolved) && found.length > 0;
   const on = computes ? union(found) : onlyOn({ nodeID, on: 'output' });
   for (const key of keysOf(node, resolved, { computes })) scope.setUnknown(node, key, { on, certainty: isReached });
@@ -125,7 +126,8 @@ async function evaluateBody(
   const { definition, id: nodeID } = node;
   const parked = found.length > 0 ? undefined : await executorOf(definition)(taskOf(resolved, ctx), noContext);
   const items = parked && 'park' in parked && 'items' in parked ? parked.items : undefined;
-  const after = unknown(node, around, { resolved, found: [] });
+  // The results of the iterations, and whether the node fails, are unknown.
+  const ended = unknown(node, around, { resolved, found: [] });
   const usual = usualExitOf(definition, node.config);
   const isRepeated = items ? (items.length > 0 ? yes : no) : dependsOn(union(found));
   const config = isJsonObject(resolved) ? resolved : {};
@@ -133,7 +135,7 @@ async function evaluateBody(
   return {
     leavesBy(exit) {
       if (exit === definition.body) return isRepeated;
-      return exit === 'error' ? after.leavesBy(exit) : takenFrom(node, usual)(exit) ? yes : no;
+      return exit === 'error' ? ended.leavesBy(exit) : takenFrom(node, usual)(exit) ? yes : no;
     },
     shown: { exit: usual, ...(items && { items: items.length }) },
     given: new Map(names.map((name) => [name, { on: onlyOn({ nodeID, on: 'item' }) }])),

@@ -9,12 +9,12 @@ import { CRASH_SUSPECTED } from '../claim/claim.ts';
 
 const POLL_MS = 1_000;
 
-/** From the worker to its child: everything that the child needs to begin. */
+/** The message from the worker to its child, with everything that the child needs to begin. */
 export interface QuarantineStart {
   config: Config;
 }
 
-/** From the child to its worker, at least once a second. */
+/** The message from the child to its worker, at least once a second. */
 export interface QuarantineReport {
   leaseID: string;
   metrics: MetricsReport;

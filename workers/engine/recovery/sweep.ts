@@ -16,7 +16,7 @@ const DISPATCH_MS = 4;
 
 export interface SweepOptions {
   pool: Pool;
-  /** See `createLeader`. */
+  /** The pool for the ticks of the leader; see `createLeader`. */
   leasePool: Pool;
   runs: Runs;
   producer: Producer;
@@ -73,7 +73,8 @@ export function createSweep(options: SweepOptions): Sweep {
   let round = 0;
   let running: Promise<void> = Promise.resolve();
   let dispatching = false;
-  let again = false;
+  /** Whether a dispatch was asked for since the current one began. */
+  let isDispatchAsked = false;
   const stats = {
     leads: false,
     tasks: new Map<string, TaskStats>(),
@@ -148,11 +149,11 @@ export function createSweep(options: SweepOptions): Sweep {
 
   function dispatchSoon(): void {
     if (dispatching || stopped) {
-      again = true;
+      isDispatchAsked = true;
       return;
     }
     dispatching = true;
-    again = false;
+    isDispatchAsked = false;
     setTimeout(async () => {
       try {
         await runs.dispatchQueued();
@@ -160,7 +161,7 @@ export function createSweep(options: SweepOptions): Sweep {
         logger.debug({ err: error }, 'dispatch is left to the sweep');
       }
       dispatching = false;
-      if (again) dispatchSoon();
+      if (isDispatchAsked) dispatchSoon();
     }, DISPATCH_MS);
   }
 

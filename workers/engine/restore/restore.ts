@@ -98,6 +98,7 @@ function restoreOutput(
   }
 }
 
+/** Applies an event to the run. In `open`, the activations that it made ready take the place of the one that it settled. */
 function replay(run: Run, activation: Activation, { row, open }: { row: EventRow; open: Set<Activation> }): void {
   const { seq, attempt, status, exit, payload, started } = row;
   const { output, large, error, repeat, failsItem = false } = payload ?? {};

@@ -39,7 +39,7 @@ export function pinnedError({ error }: JsonObject): AppError {
   );
 }
 
-/** How often the policy retries a failed node: never if it has the run go on after the first failure. */
+/** How often the policy retries a failed node: never if its error handling lets the run go on after the first failure. */
 export function retriesOf(policy: NodePolicy | undefined): number {
   const withoutRetries = ['continue', 'continue_default', 'skip_item'];
   return policy && !withoutRetries.includes(policy.errorHandling ?? '') ? policy.retryLimit : 0;
@@ -65,6 +65,7 @@ export function exitAfterFailure(
   if (endsTheRun(handling, isErrorConnected)) return undefined;
   if (isErrorConnected) return 'error';
   const exit = failedExitOf(definition, config);
+  // An exit that needs an edge and has none does not handle the failure.
   return exit !== null && needsEdge(definition, exit) && !exits.has(exit) ? undefined : exit;
 }
 

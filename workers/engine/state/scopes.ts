@@ -155,7 +155,7 @@ export class Scopes {
     return this.#scope(path).errors.size > 0;
   }
 
-  /** The latest error of these nodes. */
+  /** The latest error in a scope that is of one of these nodes. */
   errorOf(path: IterationPath, nodeIDs: { has(nodeID: string): boolean }): JsonObject | undefined {
     return [...this.#scope(path).errors].findLast(([nodeID]) => nodeIDs.has(nodeID))?.[1].error;
   }

@@ -82,6 +82,7 @@ export function createResidentValues(maxLength: number): ResidentValues {
     const now = before + change;
     if (now === 0) mapScopes.delete(scope);
     else mapScopes.set(scope, now);
+    // Only the first chunk adds the shared scope to the memory, and only the last removes it.
     if (before > 0 && now > 0) return;
     mapScopesLength += change * scopeLength;
     byCreator.count(flow, change * scopeLength);
