@@ -10,9 +10,11 @@ export function codeFault({ text, form }: Pick<Snippet, 'text' | 'form'>, argume
   const lines = text.split(lineBreak);
   const end = `line ${lines.length}, column ${(lines.at(-1) ?? '').length + 1}`;
   const fault = compileFault(text, around);
+  // Code that parses between `around` but not between `otherwise` has closed the brackets of `around` itself.
   if (!fault) return compileFault(text, otherwise) && `${end}: ${UNBALANCED}`;
   const { line, column, message } = fault;
   if (line === undefined) return message;
+  // The fault is behind the code: something in the code is not closed.
   if (line > lines.length) return `${end}: ${UNBALANCED}`;
   return `line ${line}${column === undefined ? '' : `, column ${column}`}: ${message}`;
 }

@@ -103,6 +103,7 @@ function toNumber(value: Json): number | string | null | undefined {
   if (text === '') return null;
   const number = Number(text);
   if (!Number.isFinite(number)) return undefined;
+  // A double represents every number of up to 15 digits.
   return /^-?\d+(?:\.\d+)?$/.test(text) && digitsOf(text) > 15 && String(number) !== text ? text : number;
 }
 

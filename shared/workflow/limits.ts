@@ -191,6 +191,7 @@ function fillKey(text: string, input: JsonObject): string {
   const { parts } = findTemplate(text) ?? { parts: [text] };
   const key = fillParts(parts, (expression) => evaluate(expression, { input }, 'ctx'), asText);
   if (key.length <= MAX_KEY) return key;
+  // A space and the 64 digits of the hash take 65 characters.
   return `${key.slice(0, MAX_KEY - 65).toWellFormed()} ${createHash('sha256').update(key).digest('hex')}`;
 }
 

@@ -85,6 +85,7 @@ export function withTimeToAnswer({ definition, data }: GraphNode, options: Workf
   return { ...(config as object), expiryMinutes: parseDuration(humanInLoopTimeout) / 60_000 };
 }
 
+/** The value if it is a number: a saved config may have a template in its place. */
 function numeric(value: unknown): number | undefined {
   return typeof value === 'number' ? value : undefined;
 }

@@ -28,7 +28,7 @@ export interface CheckedNode {
   readonly definition: AnyNode | undefined;
   readonly config: unknown;
   readonly hasTemplates: boolean;
-  /** Null if the node uses none. */
+  /** The uses of variables in the node; null if there are none. */
   readonly variables: VariableUses | null;
   /** Links to questions of other nodes, which its templates insert. */
   readonly links: readonly LinkUse[];

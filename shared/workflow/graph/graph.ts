@@ -54,7 +54,7 @@ export interface GraphNode {
   /** `data` parsed by the kind's schema, except for templates of other types than text. Shared by all runs. */
   readonly config: unknown;
   readonly hasTemplates: boolean;
-  /** Null if the node uses none. */
+  /** The uses of variables in the node; null if there are none. */
   readonly variables: VariableUses | null;
   /** Links to questions of other nodes, which its templates insert. */
   readonly links: readonly LinkUse[];

@@ -66,6 +66,7 @@ export function divide(count: number, edges: readonly Edge[], bodyOf: BodyOf): R
   );
   const positionOf = new Array<number>(count).fill(0);
   for (const { nodes } of regions) for (const [position, node] of nodes.entries()) positionOf[node] = position;
+  // A return has to lead to the node that repeats its body. Any other edge has to stay in its region, or be an entry of a body.
   const isStray = ({ source, target, index }: Edge) =>
     returns.has(index)
       ? regions[regionOf[source] ?? 0]?.container !== target && source !== target
@@ -127,12 +128,12 @@ function findReturns(count: number, edges: readonly Edge[], bodyOf: BodyOf): Set
 
   /** Walks depth first, but not recursively, since a chain may be thousands of nodes long. */
   function walk(root: number): void {
-    const way = [{ node: root, at: 0 }];
+    const way = [{ node: root, nextEdge: 0 }];
     /** The exit by which the path leaves each of its nodes. */
     const exits = new Map<number, string>();
     for (let step = way.at(-1); step; step = way.at(-1)) {
-      const edge = leaving.get(step.node)?.[step.at];
-      step.at += 1;
+      const edge = leaving.get(step.node)?.[step.nextEdge];
+      step.nextEdge += 1;
       if (!edge) {
         finished.add(step.node);
         exits.delete(step.node);
@@ -142,7 +143,7 @@ function findReturns(count: number, edges: readonly Edge[], bodyOf: BodyOf): Set
       exits.set(step.node, edge.exit);
       const exit = exits.get(edge.target);
       if (exit !== undefined && exit === bodyOf(edge.target)) returns.add(edge.index);
-      if (exit === undefined && !finished.has(edge.target)) way.push({ node: edge.target, at: 0 });
+      if (exit === undefined && !finished.has(edge.target)) way.push({ node: edge.target, nextEdge: 0 });
     }
   }
 }

@@ -101,6 +101,7 @@ export interface Snippet {
 
 type FieldOf<Config extends z.ZodType> = keyof z.input<Config> & string;
 
+/** Returns the definition of a kind. The compiler infers its types from it. */
 export function defineNode<
   const Kind extends string,
   Config extends z.ZodType,

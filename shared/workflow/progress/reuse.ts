@@ -43,7 +43,7 @@ export function findReuse(before: Graph, after: Graph, from: readonly string[]):
   return { reusable: idsOf('reusable'), changed: idsOf('changed') };
 }
 
-/** Whether no branch comes to a node after the results that are taken over, given in the order in which they came. */
+/** Whether a run that takes over these results, given in the order in which they came, can never reach a node. */
 export function leadsPast(
   graph: Graph,
   taken: Iterable<readonly [nodeID: string, exit: string | null]>,
