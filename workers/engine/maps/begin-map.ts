@@ -20,7 +20,7 @@ export function parkMap(
   activation: Activation,
   { items, scope, ...plan }: MapToBegin,
 ): Parked {
-  // Only checks the items: its text is not needed.
+  // Only checks the items. The text that it returns is not needed.
   outputText({ items }, nodeOutputMaxBytes);
   const size = chunkSizeOf(items.length, plan);
   const map: PendingMap = {
