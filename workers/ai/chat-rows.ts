@@ -118,7 +118,7 @@ interface AnswerEnd extends StepEnd {
   error?: AppError;
 }
 
-/** Ends an answer, and adds what was said to the conversation. Changes nothing when it is repeated. */
+/** Ends an answer, and adds its message to the conversation. Changes nothing when it is repeated. */
 export async function endAnswer(
   pool: Pool,
   { answerID, callID, status, error, parts, chunks }: AnswerEnd,

@@ -196,7 +196,7 @@ async function stream(
   const calls = (await result.toolCalls).slice(0, MAX_CALLS).map(wantedCall);
   const used = usedIn(usage, { said: writer.text + writer.thought, calls });
   note(used);
-  // No tool was offered in this step. A model that asks for one all the same would go on until the tokens of its tenant are used up.
+  // No tool was offered in this step. A model that calls one nevertheless could do so until the tokens of its tenant are used up.
   if (calls.length > 0 && step >= MAX_STEPS) throw tooManySteps();
   const shown = calls.map(({ id, tool, input }) => ({
     ...{ type: 'tool-input-available', toolCallId: id, toolName: tool, input, dynamic: true },

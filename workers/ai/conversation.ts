@@ -51,7 +51,7 @@ export async function readConversation(
   return { messages, parts: own ? partsOf(own.parts) : [] };
 }
 
-/** Bytes of messages, and of calls, that are read: more than a model is given. */
+/** Bytes of messages, and of calls, that are read from the database: more than a model gets. */
 const MAX_READ = 2 * 1024 ** 2;
 
 const newest = 'select * from ai_message where session_id = $1 order by number desc limit $2';

@@ -32,7 +32,7 @@ export interface ToolCalls {
    * tool is called once.
    */
   call(wanted: NodeCall, signal: AbortSignal): Promise<ToolCall>;
-  /** Ends a call of a tool that the node does not name, or its caller may not use; it is in the audit trail before the model is told. */
+  /** Refuses a call of a tool that the node does not name, or that its caller may not use. Resolves when the audit trail has the refusal. */
   refuse(wanted: NodeCall & { nodeID: string }): Promise<ToolCall>;
 }
 

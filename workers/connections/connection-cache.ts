@@ -98,7 +98,7 @@ export function createConnectionCache(
       isRetired: key.datasourceID === null,
     };
     entries.add(entry);
-    // After a failure the next call opens it again.
+    // After a failed opening the next call tries again.
     entry.opened.catch(() => {
       entry.isRetired = true;
       entries.delete(entry);

@@ -15,8 +15,8 @@ export interface ExecuteOptions {
   /** Whether the work is done at most once for the key, by a receipt in the same transaction; for types with `receipts`. */
   isOnce?: boolean;
   /**
-   * Takes rows in batches as they arrive; the next batch is read when the promise resolves. `data` is then empty and `rowCount` is
-   * the number of rows taken. Rejects with an AppError to end the query. A type that does not stream returns all rows in `data`.
+   * Receives rows in batches as they arrive; the next batch is read when the promise resolves. `data` is then empty and `rowCount` is
+   * the number of rows received. Rejects with an AppError to end the query. A type that does not stream returns all rows in `data`.
    */
   onRows?: (rows: JsonObject[]) => Promise<void>;
 }

@@ -1,6 +1,6 @@
 import { AppError } from '#shared/core/errors.ts';
 
-/** A write that a dry run does not make. The node goes on without it. */
+/** Error of a write that a dry run does not make. The engine ends the node without the write. */
 export class RefusedWrite extends AppError {
   readonly write: string;
 

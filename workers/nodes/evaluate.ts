@@ -61,7 +61,7 @@ function requestFor(
 ): SandboxRequest {
   const limits = { tenantID, timeoutMs: Math.min(evaluationMs, timeoutMs) };
   if (operator === 'expression') return { ...limits, code: `return Boolean((\n${toText(expression)}\n));`, args };
-  // In the sandbox, because some patterns backtrack without end and would block the event loop of this process.
+  // Patterns are tested in the sandbox, because some backtrack without end and would block the event loop of this process.
   const code = 'return new RegExp(pattern).test(text);';
   return { ...limits, code, args: { text: toText(left), pattern: toText(right) } };
 }

@@ -55,7 +55,7 @@ export interface NodeVariables {
   readonly inCode: boolean;
 }
 
-/** The result of a wait, with which a parked node goes on. */
+/** The result of a wait, with which a parked node is executed again. */
 export type WaitResult =
   /** `ms`: duration of the wait. */
   | { kind: 'time'; ms: number }
@@ -72,7 +72,7 @@ export type WaitResult =
       error: ChildError | null;
     };
 
-/** An event that a run has taken; null in its place means that none came in time. */
+/** An event that a run has received. In a wait result, null instead of it means that none came in time. */
 export interface TakenEvent {
   id: string;
   data: Json;

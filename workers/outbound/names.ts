@@ -14,7 +14,7 @@ import { unlessAborted } from './unless-aborted.ts';
 export type Lookup = (host: string, signal?: AbortSignal) => Promise<string[]>;
 
 interface NameOptions {
-  /** Name servers, as `Resolver.setServers` takes them. Default: those of the system. */
+  /** Name servers, in the form of `Resolver.setServers`. Default: those of the system. */
   servers?: readonly string[];
   /** Limit of one lookup, all name servers and attempts included. */
   timeoutMs?: number;

@@ -59,7 +59,7 @@ export async function encrypt(
   }
 }
 
-/** A connected socket for a driver, encrypted where certificates are given. */
+/** Opens a socket for a driver, through the gate; encrypted unless `certificates` is null. */
 export async function openStream(
   { host, port, certificates }: { host: string; port: number; certificates: Certificates | null },
   outbound: Outbound,
@@ -79,7 +79,7 @@ interface URLParts {
   port: string;
 }
 
-/** A connection to what a URL names, through the gate, encrypted when the scheme says so. */
+/** Connects to the host of a URL, through the gate; encrypted if the scheme is `https:` or `wss:`. */
 export async function connectURL(
   outbound: Outbound,
   url: URLParts,

@@ -184,7 +184,7 @@ function addSweepMetrics({ add }: Add, { stats }: Sweep): void {
   );
 }
 
-/** Samples of the whole deployment. One process tells them, or sums over processes would count them several times. */
+/** Adds metrics of the whole deployment. Only the leader reports samples; otherwise sums over processes would count them repeatedly. */
 function addTotals(
   { add }: Add,
   { pool, backplane, stats }: Pick<WorkerSources, 'pool' | 'backplane'> & Pick<Sweep, 'stats'>,

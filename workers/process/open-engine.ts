@@ -53,7 +53,7 @@ export interface OpenEngine {
   readonly engine: Engine;
   readonly rights: Rights;
   readonly variables: TenantVariables;
-  /** Bytes of answers that the process holds at once. */
+  /** Budget of the memory for responses that the process has at the same time. */
   readonly bytes: MemoryBudget;
   /** The lease of the process. The caller has to open it. */
   readonly lease: Lease;

@@ -182,7 +182,7 @@ export async function createWorker({ config, logger, queueNames, pages }: Worker
   sweep.start();
   let owner: ListenerOwner | undefined;
   if (!queueNames || queueNames.includes(listenerEvents.name)) {
-    // One statement at a time, so that events keep the order in which they came.
+    // One statement at a time, so that events are recorded in the order of their arrival.
     const recorder = resources.use(createEventRecorder({ pool, producer, logger, maxConcurrent: 1 }));
     const leaseMs = config.worker.listenerLeaseMs;
     owner = resources.use(

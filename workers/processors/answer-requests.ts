@@ -25,7 +25,7 @@ const MAX_RESPONSE_BYTES = 16 * 1024 * 1024;
 
 /**
  * The processor of a queue of requests: waits for a permit of its tenant, then claimRequest, openRequest, handle, sendReply. A
- * request that waits is not claimed yet, so its caller may still withdraw it. The result of the job says only how it ended.
+ * request that waits for its permit is not claimed yet, so its caller may still withdraw it. The result of the job is only its outcome.
  */
 export function answerRequests<D extends AnyRPC>(definition: D, handle: RPCHandler<D>) {
   return async ({ payload, signal }: RequestJob, context: ProcessorContext): Promise<{ outcome: string }> => {

@@ -36,7 +36,7 @@ export interface ProcessorContext extends OutboundServices {
   /** Permits for the requests that this worker answers at once, of all queues. */
   answering: Semaphore;
   jobs: JobStats;
-  /** Bytes of the answers that this worker holds at once. */
+  /** Budget of the memory for responses that this worker has at the same time. */
   bytes: MemoryBudget;
   datasources: Datasources;
   queries: Queries;

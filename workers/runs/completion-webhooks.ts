@@ -19,9 +19,9 @@ const SLICE = 64;
 const CONCURRENCY = { permits: 32, maxPerTenant: 4, dynamicLimit: 1 };
 /** Deliveries of one workflow, so that its receiver does not take all permits of its tenant. */
 const MAX_PER_WORKFLOW = 2;
-/** Longer than an attempt may take. A delivery whose worker died is sent again after this time. */
+/** Lease of a claimed delivery: longer than an attempt may take. If its worker dies, another sends the delivery after this time. */
 const CLAIM_SECONDS = 60;
-/** Attempts of a delivery that its history keeps. */
+/** Attempts of a delivery that its history shows. */
 const MAX_HISTORY = 30;
 
 /** Attempts after the first come after 5 s, 20 s, 80 s … up to 8 hours: the last one about a day after the end of the run. */
@@ -190,7 +190,7 @@ interface Outcome {
 /** The worker stops: another one sends it again. */
 const AT_ONCE: Outcome = { status: 'PENDING', pauseSeconds: 0 };
 
-/** The state after an attempt. 410 says that the receiver wants no more of them. */
+/** The state after an attempt. By a status of 410, a receiver refuses all further attempts. */
 export function outcomeOf(
   { tries_since_asked: tries }: Pick<Claimed, 'tries_since_asked'>,
   { status, retryAfterSeconds = 0 }: Pick<Attempt, 'status' | 'retryAfterSeconds'>,

@@ -48,7 +48,7 @@ interface Failed {
   tenant_id: string;
   workflow_id: string | null;
   caller: Caller;
-  /** As it is stored. */
+  /** Error of the failed run, as it is stored. */
   error: JsonObject | null;
   input: JsonObject;
   handler_id: string;

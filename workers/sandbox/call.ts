@@ -9,7 +9,7 @@ interface CallOptions {
   onPrinted: ((printed: Printed) => void) | undefined;
 }
 
-/** One `run` of the pool, from the queue to its answer. */
+/** One call of the pool's `run`, from the queue to its answer. */
 export class Call {
   readonly job: Job;
   readonly flow: FlowKey;

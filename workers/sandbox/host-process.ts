@@ -12,7 +12,7 @@ interface HostEvents {
 }
 
 interface HostOptions {
-  /** Calls at once, of different tenants. */
+  /** Calls that the host runs at once, of different tenants. */
   capacity: number;
   owner?: string | undefined;
 }
@@ -110,7 +110,7 @@ export class HostProcess {
   }
 
   #send(request: HostRequest): void {
-    // If the process is gone, its exit event makes the pool handle the calls.
+    // If the process has ended, its exit event makes the pool handle the calls.
     this.#child.send(request, () => undefined);
   }
 }

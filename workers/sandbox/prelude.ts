@@ -90,7 +90,7 @@ function prelude(allowed: string[], maxLevels: number, maxPrinted: typeof MAX_PR
 
     start(code, args, maxOutputBytes) {
       // isolated-vm reports the first unhandled rejection of a task, and evaluates it (getters included) without a time limit.
-      // So this one, a plain number, comes before those of user code, and is held so that no other takes its place.
+      // So this rejection with a plain number comes before those of user code. The variable references it so that it stays the first.
       _ownRejection = Promise.reject(0);
       maxBytes = maxOutputBytes;
       void settle(code, parse(args));

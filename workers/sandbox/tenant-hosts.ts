@@ -10,7 +10,7 @@ export type Choice =
   /** The call has to wait for `ms` or, if that is null, until a process answers or ends. */
   | { kind: 'wait'; ms: number | null };
 
-/** A process keeps its tenant for this long while others wait: starting one costs 0.2 s. */
+/** Least time that a process serves its tenant while other tenants wait for a process, since starting one takes 0.2 s. */
 const TENURE_MS = 1_000;
 
 /** Chooses a process: one of the tenant, a new one, or the idle process that has served another tenant for longest. */

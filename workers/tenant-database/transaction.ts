@@ -16,7 +16,7 @@ export async function inTenantTransaction<T>(connection: PostgresConnection, wor
   }
 }
 
-/** Sets timeouts for statements and idle transactions, in the place of the role's own settings. */
+/** Sets timeouts for statements and idle transactions, which replace the role's own settings. */
 export async function setStatementTimeout(connection: PostgresConnection, timeoutMs: number): Promise<void> {
   await connection.query(
     `set statement_timeout = ${Math.round(timeoutMs)}; set lock_timeout = 0; set idle_in_transaction_session_timeout = 60000`,

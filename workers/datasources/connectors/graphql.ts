@@ -17,7 +17,7 @@ import type { Connector } from './connector.ts';
 type Options = z.output<typeof graphql.options>;
 type Query = z.output<typeof graphql.query>;
 
-/** One endpoint, whose connections are reused. */
+/** Connects to one endpoint; all calls reuse its connections. */
 export const connectGraphql: Connector<typeof graphql> = (options, { outbound }) => {
   const fetch = createOutboundFetch(outbound, { sslVerify: options.sslVerify });
   const url = new URL(options.endpoint);

@@ -29,7 +29,7 @@ interface WatchedConnection {
   refused: Set<string>;
 }
 
-/** One connection for all calls: the protocol multiplexes them. */
+/** Connects once for all calls, since the protocol multiplexes them. */
 export const connectNats: Connector<typeof nats> = (options, { outbound }) => {
   const servers = serversOf(options.servers);
   const where = servers.map(({ host, port }) => formatAddress(host, port)).join(', ');
@@ -180,7 +180,7 @@ function known(error: unknown, where: string): unknown {
   return error;
 }
 
-/** The subject stands in a line of the protocol: it must not end that line, nor be a pattern. */
+/** Checks a subject, which becomes a part of a line of the protocol: it must not end that line, nor be a pattern. */
 function subjectOf(subject: string): string {
   const tokens = subject.split('.');
   if (/[\s\p{Cc}]/u.test(subject) || tokens.some((token) => token === '' || token === '*' || token === '>'))

@@ -34,7 +34,7 @@ import type { Connector, ConnectorContext } from './connector.ts';
 type Options = z.output<typeof restapi.options>;
 type Query = z.output<typeof restapi.query>;
 
-/** One API, whose connections and token are reused. */
+/** Connects to one API; its connections and its token are reused by all calls. */
 export const connectRestapi: Connector<typeof restapi> = (options, context) =>
   openAPI(options, { ...context, account: accountOf(options, context) });
 

@@ -1,7 +1,7 @@
 import type { Json } from '#shared/core/json.ts';
 
 export interface ReadableFile {
-  /** On the disk of this worker. */
+  /** Path of the copy on the disk of this worker. */
   path: string;
   fileType: string;
 }

@@ -17,7 +17,7 @@ export interface PinnedFile extends Disposable {
   readonly fileType: string;
 }
 
-/** Copies of tenants' files in a folder of this worker; the originals are where `StoredFiles` keeps them. */
+/** Cached copies of tenants' files in a folder of this worker; `StoredFiles` has the originals. */
 export interface FileStore extends AsyncDisposable {
   readonly folder: string;
   /** NOT_FOUND if the file does not exist or is another tenant's. */

@@ -19,7 +19,7 @@ export function mediaTypeOf(format: BodyFormat): string {
   return mediaTypes[format];
 }
 
-/** Writes a value as a body; null for no body. A text is taken to be in the format already. */
+/** Writes a value as a body; null for no body. A text must be in the format of the body already. */
 export function writeBody(format: BodyFormat, value: Json | undefined): string | null {
   if (value === undefined || value === null || value === '') return null;
   if (format === 'form') return new URLSearchParams(fieldsOf(value)).toString();
@@ -97,7 +97,7 @@ function parse(body: Buffer, { url }: HTTPResponse): Json {
   }
 }
 
-/** A number that a double cannot represent is kept as text. */
+/** Whether a double cannot represent the written number, which is then returned as text. */
 function losesDigits(value: number, written: string): boolean {
   if (!Number.isFinite(value)) return true;
   if (Number.isInteger(value)) return isUnsafeInteger(value);

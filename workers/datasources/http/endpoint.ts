@@ -27,7 +27,7 @@ export function isBelow(url: URL, base: URL): boolean {
   return url.origin === base.origin && (url.pathname === base.pathname || url.pathname.startsWith(`${root}/`));
 }
 
-/** Also checks the decoded segment: some servers decode it before they look for `..`. */
+/** Whether a segment is `.` or `..`, also after decoding: some servers decode a segment before they look for `..`. */
 function isStep(segment: string): boolean {
   return decoded(segment)
     .split(/[/\\]/)

@@ -178,7 +178,7 @@ async function explained<T>(url: URL, work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Converts errors of the library. Their causes contain the provider's response with tokens, so only messages are kept. */
+/** Converts errors of the library. Their causes contain the provider's response with tokens, so only their messages are used. */
 function explain(error: unknown, where: string): unknown {
   if (error instanceof AppError) return error;
   if (error instanceof DOMException && error.name === 'TimeoutError') return upstreamError('timeout', where, error);

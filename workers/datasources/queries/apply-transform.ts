@@ -24,7 +24,7 @@ export async function applyTransform(
   return { ...rest, data };
 }
 
-/** A fault of the script is a fault of the query. `sent` says that the datasource has executed it by then. */
+/** Reports an error of the script as one of the query. `sent`: the datasource has executed the query before. */
 function transformError(error: unknown): unknown {
   if (!(error instanceof AppError)) return error;
   const options = { cause: error, details: { sent: true } };

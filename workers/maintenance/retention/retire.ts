@@ -19,7 +19,7 @@ interface Needs {
 }
 
 /**
- * Deletes rows past their period, each table by a timer of its own. Every worker does so; of several, one deletes from a table at a
+ * Deletes rows older than their retention, each table by a timer of its own. Every worker does so; one worker deletes from a table at a
  * time. Separate from the engine's sweep, so that a backlog of old rows delays no run.
  */
 export function startRetention({ everyMs = EVERY_MS, ...needs }: Needs): AsyncDisposable {
@@ -42,7 +42,7 @@ interface Retiring {
   pool: Pool;
   settings: Retention;
   signal?: AbortSignal;
-  /** How far the last round has looked for old runs; default: begins with the oldest. */
+  /** Position up to which the last round has examined runs; default: before the oldest. */
   looked?: Looked;
 }
 

@@ -21,7 +21,7 @@ import { dropAsOwner, roleWhenFull } from './quota.ts';
 /** The databases of tenants: the one a tenant has configured, else one that is created when the tenant first needs it. */
 export interface TenantDatabases extends AsyncDisposable {
   /**
-   * Checks out a clean connection for this work. When the signal aborts, the server is told to cancel. A statement that the
+   * Checks out a clean connection for this work. When the signal aborts, the running statement is cancelled at the server. A statement that the
    * server refuses is thrown as DB_ERROR, and a lost connection as UPSTREAM_FAILED.
    */
   withConnection<T>(

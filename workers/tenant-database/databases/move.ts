@@ -121,7 +121,7 @@ async function renew({ id }: Move, pool: Pool, lost: AbortController): Promise<v
       const { rowCount } = await pool.query(RENEW, [id]);
       if (rowCount === 0) lost.abort(new Error('The move took too long to report; nothing was moved'));
     } catch {
-      // Tried again; the lease expires if this goes on.
+      // The renewal is tried again. If it keeps failing, the lease expires.
     }
   }
 }

@@ -84,7 +84,7 @@ where usename = any($1) and backend_type = 'client backend'
     or state = 'active' and query_start < now() - make_interval(secs => $5)
     or xact_start < now() - make_interval(secs => $5))`;
 
-// Before PostgreSQL 18 only a superuser may end them.
+// Before PostgreSQL 18 only a superuser may end workers of autovacuum.
 const END_ANALYZES = `
 select pg_terminate_backend(pid) from pg_stat_activity a
 where backend_type = 'autovacuum worker' and datname = any($1) and xact_start < now() - make_interval(secs => $2)

@@ -95,7 +95,7 @@ export function createProvisioner({ pool, secrets, servers }: Needs): Provisione
     async restorePassword({ id, server, roleName, password }) {
       const verifier = quoteLiteral(await scramVerifier(password));
       await inTransaction(pool, async (client) => {
-        // The lock keeps a move from beginning in between.
+        // The lock of the row excludes a move that begins before the password is changed.
         const { rows } = await client.query<{ moving: boolean }>(MOVING, [id]);
         if (rows[0]?.moving !== false) throw beingMoved();
         await servers.get(server).admin.query(`alter role ${quoteName(roleName)} login password ${verifier}`);
@@ -187,7 +187,7 @@ async function makeRole(connection: PoolClient, { roleName, password }: OwnDatab
   if (rowCount === 0)
     // The verifier and not the password: a server may log statements.
     await connection.query(`create role ${role} ${attributes} password ${quoteLiteral(await scramVerifier(password))}`);
-  // Only members of a role may create and drop databases that it owns.
+  // Only members of a role may create and drop databases that the role owns.
   await connection.query(`grant ${role} to current_user`);
   await setDefaults(connection, roleName);
 }

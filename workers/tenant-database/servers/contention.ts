@@ -10,7 +10,7 @@ export interface Contention extends Disposable {
   isContended(server: string): boolean;
   /** Calls the listener when a worker, also this one, has announced a server. Returns a function that ends that. */
   onAnnounced(listener: (server: string) => void): () => void;
-  /** One permit for each server: after the server has refused, work tries again one after the other, in fair order. */
+  /** A semaphore with one permit: after the server has refused connections, they are tried one after the other, tenants in fair order. */
   retriesOf(server: string): Semaphore;
 }
 

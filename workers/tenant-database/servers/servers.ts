@@ -172,7 +172,7 @@ const START_MS = 30_000;
 const ASK_AGAIN_MS = 1_000;
 const POLL_MS = 100;
 
-/** Asks for the start of the server until it answers; once it has answered, the process that started it keeps it running. */
+/** Asks for the start of the server until it answers. After its first answer it is not asked for again: its process keeps it running. */
 function startOnDemand(admin: Pool, messages: Messages): TenantServer['ready'] {
   let hasAnswered = false;
   return async (signal) => {

@@ -58,7 +58,7 @@ export async function startTick(needs: StartNeeds, job: LockedJob, tick: OpenTic
   }
 }
 
-/** One message for both reasons: a creator without the permission must not learn whether it exists. */
+/** One message for both reasons: a creator without the permission must not learn whether the workflow or query exists. */
 function notAllowed({ cronJobType }: LockedJob): string {
   const what = cronJobType === 'workflow' ? 'workflow' : 'data query';
   return `There is no such ${what}, or the creator of the cron job may not execute it any more`;

@@ -71,7 +71,7 @@ export function createEventDispatch({ logger, ...needs }: Needs): EventDispatch 
   };
 }
 
-/** Gives each tenant in turn as many jobs as it has headroom for. Answers whether any tenant had events to dispatch. */
+/** Enqueues for each tenant in turn as many jobs as it has headroom for. Returns whether any tenant had events to dispatch. */
 export async function dispatchWaiting({ pool, producer }: Omit<Needs, 'logger'>): Promise<boolean> {
   let isMore = false;
   for await (const tenantID of dueTenants(pool, { statement: OF_WAITING, olderThanSeconds: 0 })) {

@@ -18,7 +18,7 @@ export interface AttemptEnd {
   saved?: readonly BufferedEvent[];
   /** Error of an attempt that has failed. */
   error?: JsonObject;
-  /** Stack of an event that is given up, for operators: it names files of the service, so no tenant gets it. */
+  /** Stack of the error of a dead event, for operators: it names files of the service, so no tenant gets it. */
   stack?: string | null;
   /** Outcome of each action, by its id. */
   actions?: JsonObject;

@@ -83,7 +83,7 @@ export async function tendBreakers({ pool }: Pick<Needs, 'pool'>): Promise<numbe
   return rows[0]?.count ?? 0;
 }
 
-/** Releases the first event of each key. Answers with the key after which the next round goes on; undefined: from the first. */
+/** Releases the first event of each key. Returns the key after which the next round continues; undefined if it begins with the first key. */
 export async function releaseFirstOfKeys(needs: Needs, after: OrderingKey = START): Promise<OrderingKey | undefined> {
   const { rows } = await needs.pool.query<OrderingKey>({
     name: 'keys_with_deferred_events',

@@ -35,7 +35,7 @@ export interface MqttMessage {
 export interface MqttConnection {
   /** Aborted when the connection has ended. */
   readonly closed: AbortSignal;
-  /** Whether the server has kept the session of an earlier connection, with its subscriptions. */
+  /** Whether the server has resumed the stored session of an earlier connection, with its subscriptions. */
   readonly isResumed: boolean;
   /** Resolves when the server has confirmed the message. For QoS 0 that is the answer to a ping that is sent after the message. */
   publish(message: MqttMessage): Promise<void>;

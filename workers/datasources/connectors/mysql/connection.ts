@@ -59,7 +59,7 @@ async function open(host: string, options: OpenOptions, signal: AbortSignal): Pr
     socket.destroy();
   };
   const applySettings = () => asPromise((done) => driver.query(SETTINGS, done));
-  // A reset keeps the database that USE has chosen.
+  // A reset of the connection does not undo a USE of another database.
   const useConfiguredDatabase = () =>
     asPromise((done) => driver.query(`use \`${endpoint.database.replaceAll('`', '``')}\``, done));
   try {

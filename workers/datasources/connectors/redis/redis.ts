@@ -7,7 +7,7 @@ import type { Connector } from '../connector.ts';
 import { callOn, clientOn, endpointOf, signIn } from './client.ts';
 import { executeOperation } from './operations.ts';
 
-/** One connection for all calls: Redis runs one command at a time anyway, and no command here blocks. */
+/** Connects once for all calls: Redis runs one command at a time anyway, and no command here blocks. */
 export const connectRedis: Connector<typeof redis> = (options, { outbound }) => {
   const endpoint = endpointOf(options);
   const where = formatAddress(endpoint.host, endpoint.port);

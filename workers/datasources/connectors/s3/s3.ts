@@ -17,7 +17,7 @@ type S3Operation<Operation extends Query['operation']> = Extract<Query, { operat
 const MAX_OBJECT_BYTES = 10_000_000;
 const PAGE = 1_000;
 
-/** One account, whose connections are reused. */
+/** Connects to the S3 server of one account; all calls reuse its connections. */
 export const connectS3: Connector<typeof s3> = (options, { outbound }) => {
   const fetch = createOutboundFetch(outbound, { maxBytes: MAX_OBJECT_BYTES });
   const send = createClient(options, fetch);

@@ -3,7 +3,7 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 /**
  * DuckDB's reader of a CSV file, with a type for each column of numbers that holds all of their digits. Its own choice for a
  * number that is too long for BIGINT is DOUBLE, which makes another number of it. All rows are sampled: a type chosen from the
- * first rows takes the zeros from a later `007`.
+ * first rows would drop the zeros of a later `007`.
  */
 export async function exactCsv(connection: DuckDBConnection, path: string, delimiter?: string): Promise<string> {
   const reader = (types: Record<string, string> = {}) => {

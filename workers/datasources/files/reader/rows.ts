@@ -1,7 +1,7 @@
 import type { Json } from '#shared/core/json.ts';
 import type { ReadColumn } from '../protocol.ts';
 
-/** Collects rows, limited in number and size; only their JSON is kept. */
+/** Collects rows as JSON, limited in number and size. */
 export interface Rows {
   /** Adds a row. Returns whether another is wanted. */
   add(values: readonly Json[]): boolean;

@@ -2,7 +2,7 @@ import { unzipSync } from 'fflate';
 import { columnName } from './range.ts';
 
 interface IntegerCell {
-  /** Both count from 0. */
+  /** Row and column are counted from 0. */
   row: number;
   column: number;
   value: number;

@@ -135,7 +135,7 @@ function isEnded({ type, state }: ActionRecord): boolean {
   return !CHANGES_ONLY.has(type) && (state === 'done' || state === 'failed');
 }
 
-/** Whether the actions wait for more than our own database, so that their number at once is limited. */
+/** Whether actions wait for code or for servers. The number of such events that are processed at once is limited. */
 export function isSlow({ actions }: Pick<ReadListener, 'actions'>): boolean {
   return actions.some(({ actionType }) => CHANGES_ONLY.has(actionType) || OUTSIDE.has(actionType));
 }

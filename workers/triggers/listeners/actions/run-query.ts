@@ -7,7 +7,7 @@ import type { Queries } from '../../../datasources/queries/queries.ts';
 import type { RunAction } from './action.ts';
 import { creatorMayNot } from './creator-rights.ts';
 
-/** The outcome is written at once, because the query is not part of any transaction of ours. */
+/** Runs a query. `runActions` writes its outcome at once, because the query is not part of a transaction of our own database. */
 export function createRunQuery({ queries, rights }: { queries: Queries; rights: Rights }): RunAction {
   return async (config, { tenantID, eventID, actionID, event, caller, signal }) => {
     const { dataQueryID, inputValues } = requireValue(triggerQuery.config, config, ['actionConfig']);

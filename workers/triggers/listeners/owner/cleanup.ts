@@ -51,7 +51,7 @@ interface RemoteResource {
 }
 
 /**
- * Cleans up remote resources of listeners that are deleted or inactive, such as a replication slot, for which its server keeps its log.
+ * Cleans up remote resources of listeners that are deleted or inactive, such as a replication slot, for which a server retains its log.
  * The statement that deletes or deactivates a listener writes their rows, so it does not matter which worker owned the listener, if any.
  * Returns the number of rows that were due.
  */

@@ -1,7 +1,7 @@
 import { newID } from '#shared/core/ids.ts';
 import type { Leases, OwnerState } from './leases.ts';
 
-/** The lease of the owner in this process. After it was lost, the next renewal begins another. */
+/** The lease of the listener owner in this process. After it was lost, the next renewal begins another lease. */
 export interface OwnLease {
   /** Undefined before it has begun, and after it was lost. */
   readonly id: string | undefined;

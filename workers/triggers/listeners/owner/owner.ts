@@ -23,7 +23,7 @@ import { shareOf } from './share.ts';
 /** Fields that the configs of all types have. */
 const Common = z.looseObject({ orderBy });
 
-/** Listeners that a worker takes in one round, so that it reads and connects them in turn. */
+/** Listeners that a worker claims in one round. More would be owned long before they are read and connected. */
 const CLAIMED_AT_ONCE = 100;
 /** Connections that are being made at once: in all, and of one tenant, so that servers that do not answer delay no other tenant. */
 const CONNECTING = { permits: 50, maxPerTenant: 5 };

@@ -135,7 +135,7 @@ export function createRecording({ recorder, capacity, events, bytes, untilOwned 
         await done;
         await acknowledge?.();
       } catch (error) {
-        // Not acknowledged, so the server sends it again to the next connection.
+        // The event is not acknowledged, so the server sends it again to the next connection.
         of.onFailure(error);
       }
       pending -= 1;

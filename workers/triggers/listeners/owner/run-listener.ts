@@ -27,7 +27,7 @@ export interface RunnerNeeds {
   connecting: Semaphore;
   recordingFor(of: Parameters<typeof createRecording>[1]): Recording;
   report(report: Report): void;
-  /** For tests. */
+  /** Shorter times, for tests. */
   firstBackoffMs?: number;
   provenMs?: typeof PROVEN_MS;
 }

@@ -4,7 +4,7 @@ import { unlessAborted } from '../../../outbound/unless-aborted.ts';
 import { upstreamError } from '../../../outbound/upstream-error.ts';
 import type { SourceContext } from './source.ts';
 
-/** A connection whose server has not answered for so long is taken for lost. */
+/** A connection whose server has not answered for so long counts as lost. */
 const ANSWER_MS = 15_000;
 const EVERY_MS = 20_000;
 const CONNECT_MS = 20_000;

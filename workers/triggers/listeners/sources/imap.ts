@@ -88,7 +88,7 @@ interface MailboxCursor {
   known?: { below: number; receivedAt: string };
 }
 
-/** Where to begin. A mailbox that was never read begins at its end: only messages that arrive from now on are new. */
+/** Position from which a connection reads. A mailbox that was never read begins at its end: only messages that arrive later are new. */
 function startOf(cursor: JsonObject | undefined, { uidValidity, uidNext }: MailboxObject): MailboxCursor {
   const validity = String(uidValidity);
   if (cursor === undefined) return { validity, lastUID: uidNext - 1, receivedAt: inSeconds(Date.now()) };

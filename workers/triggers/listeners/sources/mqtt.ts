@@ -17,7 +17,7 @@ import type { SourceOf } from './source.ts';
 type MqttSource = SourceOf<typeof mqttDatasource, typeof mqtt>;
 type CleanupContext = Parameters<NonNullable<MqttSource['remoteResourceOf']>>[0];
 
-/** Time for which the broker keeps messages while no worker is connected. */
+/** Time for which the broker stores messages while no worker is connected. */
 const SESSION_SECONDS = 86_400;
 
 export const mqttSource: MqttSource = {

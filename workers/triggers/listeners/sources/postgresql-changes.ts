@@ -71,7 +71,7 @@ async function prepare(
         ? `alter publication ${quoteName(publication)} set table ${list}`
         : `create publication ${quoteName(publication)} for table ${list}`,
     );
-  // After the publication, without which the changes since the slot could not be read.
+  // The slot is created after the publication: changes between the two could not be read.
   if (!state.slot) await query(`select pg_catalog.pg_create_logical_replication_slot($1, 'pgoutput')`, [slot]);
 }
 
@@ -114,7 +114,7 @@ async function readSlot(
     for (const column of columns) column.parser = types.reader(column.typeOid);
   }
 
-  // In batches: a large transaction would not fit the memory of the worker.
+  // A cursor reads the changes in batches, since a large transaction would not fit the memory of the worker.
   await query('begin');
   try {
     await query(

@@ -10,13 +10,13 @@ export interface Arrival {
   body: Buffer;
   /** Default: JSON if the body is JSON, otherwise text. */
   contentType?: string;
-  /** Where it came from: a channel, a topic, a sequence. Templates see the fields as `{{event.…}}`. */
+  /** Origin of the event at the server: a channel, a topic, a sequence. Templates refer to the fields as `{{event.…}}`. */
   meta: JsonObject;
   /** Identifies the event when the server sends it again, because the acknowledgement was lost: it is then recorded only once. */
   key?: string;
 }
 
-/** A stream that can be told to read nothing for now, such as a socket. */
+/** A stream whose reading can be paused, such as a socket. */
 export interface Pausable {
   pause(): unknown;
   resume(): unknown;
@@ -47,7 +47,7 @@ export interface SourceContext<Options = unknown, Config = unknown> {
   recordFrom(stream: Pausable): (arrival: Arrival, acknowledge?: () => unknown) => void;
   /** Whether `recordFrom` has paused a stream at that time (`performance.now()`) or later. */
   wasPausedSince(at: number): boolean;
-  /** Stores where the next connection is to go on. Call it only for events that are recorded. */
+  /** Stores the position from which the next connection continues. Call it only when the events before it are recorded. */
   keepCursor(cursor: JsonObject): void;
 }
 

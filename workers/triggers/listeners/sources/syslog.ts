@@ -109,7 +109,7 @@ async function bindTCP(context: Context): Promise<Bound> {
   };
 }
 
-/** Splits a stream by lengths (`11 <13>message`) or by lines, as RFC 6587 says. Answers false for a message that is too long. */
+/** Splits a stream by lengths (`11 <13>message`) or by lines, as RFC 6587 says. Returns false for a message that is too long. */
 export function createMessageSplitter(onMessage: (bytes: Buffer) => void): (bytes: Buffer) => boolean {
   let rest: Buffer = Buffer.alloc(0);
   return (bytes) => {

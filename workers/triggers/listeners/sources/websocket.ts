@@ -57,7 +57,7 @@ async function pong(socket: WebSocket): Promise<void> {
   await promise;
 }
 
-/** A text is taken for JSON if it is JSON, unless the config says otherwise. */
+/** Content type of a message. A text that is JSON counts as JSON, unless the config excludes that. */
 function typeOf(isBinary: boolean, parseAsJSON: boolean): { contentType?: string } {
   if (isBinary) return { contentType: 'application/octet-stream' };
   return parseAsJSON ? {} : { contentType: 'text/plain' };
