@@ -20,7 +20,7 @@ import { toolSetOf } from './tools.ts';
 
 /** Calls of language models, within the budgets of their tenants. */
 export interface AI extends AsyncDisposable {
-  /** One answer as a text. */
+  /** Asks a model for one answer, as a text. */
   text(request: AIRequest): Promise<AIAnswer>;
   /** Does the work with a model, whose use is reserved before and settled after. */
   counted<T>(request: AIRequest, work: (call: CountedCall) => Promise<T>): Promise<T>;
@@ -148,7 +148,7 @@ function tokensOf({ instructions, messages, tools = [] }: AIRequest): number {
   return texts.reduce((sum, text) => sum + tokensIn(text), 0);
 }
 
-/** More than the context of any model. */
+/** A larger number of tokens is not believed: it is more than the context of any model. */
 const MAX_TOKENS = 100_000_000;
 
 /** Token count of a provider, if it is plausible. A provider of the tenant may report anything: a negative count would add to the budget. */

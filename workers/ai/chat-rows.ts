@@ -56,7 +56,7 @@ interface NewChunks extends ClaimedStep {
   chunks: string;
 }
 
-/** False if the step is not wanted any more. */
+/** Writes chunks of a step. False if the step is not wanted any more. */
 export async function writeChunks(pool: Pool, { answerID, callID, number, chunks }: NewChunks): Promise<boolean> {
   const { rowCount } = await pool.query(WRITE, [answerID, CHAT_LEASE_MS / 1_000, callID, number, chunks]);
   return rowCount === 1;

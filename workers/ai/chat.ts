@@ -23,7 +23,7 @@ interface ChatRequest {
   tenantID: string;
   caller: Caller;
   answerID: string;
-  /** Where the user is in the client. */
+  /** Context that the client has sent, as JSON text: where in the client the user is. */
   place: string | null;
   step?: number | undefined;
 }
@@ -214,7 +214,7 @@ async function stream(
 
 type Used = Parameters<CountedCall['note']>[0];
 
-/** Tokens of the answer are estimated where the provider does not report them; those of the question count as they were reserved. */
+/** Tokens of the answer are estimated where the provider does not report them; without a report, tokens of the input count as they were reserved. */
 function usedIn(usage: Used, { said, calls }: { said: string; calls: readonly WantedCall[] }) {
   const written = calls.length === 0 ? said : said + JSON.stringify(calls);
   const inputTokens = believable(usage.inputTokens);

@@ -105,7 +105,7 @@ export function createToolCalls({
   };
 }
 
-/** The same for the same call of each attempt of the node. */
+/** Id of a call: the same for the same call in each attempt of the node. */
 function callID({ key, number, tool, input }: NodeCall): string {
   return idOf(`${key} ${number} ${tool} ${digestOf(input)}`);
 }

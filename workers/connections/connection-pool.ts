@@ -6,7 +6,7 @@ import type { BackPressure } from './back-pressure.ts';
 
 /** A connection to a server, checked out by one piece of work at a time. */
 export interface PooledConnection {
-  /** False once it is broken or closed. */
+  /** Whether the connection is neither broken nor closed. */
   readonly isOpen: boolean;
   /** Undoes changes of the work: settings, locks, a transaction, temporary tables. */
   reset(): Promise<void>;

@@ -8,7 +8,7 @@ export interface ExecuteOptions {
   /** Aborted at the time limit, at the end of the process, and when the client has disconnected: all work must stop, at the server too. */
   signal: AbortSignal;
   maxRows: number;
-  /** The same for every attempt at the same work, for servers that accept a key; null for none. */
+  /** A key that is the same for every attempt at the same work. It is sent to servers that accept one; null for none. */
   idempotencyKey: string | null;
   /** Whether the server must refuse to change anything: types whose queries are statements execute them read-only. */
   isDryRun?: boolean;
@@ -38,7 +38,7 @@ export interface QueryResult {
   rowCount?: number;
   /** Rows that a writing statement changed. */
   affectedRows?: number;
-  /** With pages: rows of all pages, and the cursor of the next page. */
+  /** Set if the result has pages: the number of rows of all pages, and the cursor of the next page. */
   totalCount?: number;
   nextCursor?: string | null;
   /** The result had more rows than `maxRows`. */

@@ -40,7 +40,7 @@ export function readResult(text: string | null | undefined): QueryResult {
   );
 }
 
-/** The table is missing and the datasource's account may not create it. */
+/** Error because the table is missing and the datasource's account may not create it. */
 export function cannotCreate(cause: unknown): AppError {
   const why = cause instanceof Error ? cause.message : String(cause);
   return new AppError(

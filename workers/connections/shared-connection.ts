@@ -10,7 +10,7 @@ interface ConnectionSource<C> {
   close(connection: C): void;
 }
 
-/** One connection that many calls share. It is opened by the first call, and again by the first call after it broke. */
+/** One connection that many calls share. The first call opens it, and after it has broken, the next call opens another. */
 export interface SharedConnection<C> extends AsyncDisposable {
   use<T>(signal: AbortSignal, work: (connection: C) => Promise<T>): Promise<T>;
 }

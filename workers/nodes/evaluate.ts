@@ -17,7 +17,7 @@ export interface Test {
 /** Decides a test without the sandbox. Undefined if only the sandbox can decide it. */
 export function decide({ operator, left, right, expression }: Test): boolean | undefined {
   if (isPlain(operator)) return compare(operator, left, right);
-  // A value that is no text came from a single template, so there is nothing left to evaluate.
+  // A value that is no text is the value of a single template, so there is no code to evaluate.
   return operator === 'matches_regex' || typeof expression === 'string' ? undefined : Boolean(expression);
 }
 

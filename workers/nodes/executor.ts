@@ -21,7 +21,7 @@ import type { TenantVariables } from './variables.ts';
 export interface NodeRun {
   readonly instanceID: string;
   readonly tenantID: string;
-  /** Null where there is none: a test of a graph that was never saved. */
+  /** Null if there is no workflow, as in the test of a graph that was never saved. */
   readonly workflowID: string | null;
   readonly nodeID: string;
   /** The index of the innermost iteration; 0 outside of loops. */

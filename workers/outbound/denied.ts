@@ -17,7 +17,7 @@ export interface DeniedServer extends ServerAddress {
 /** Time for which addresses are cached: short, because a server may move; long enough that a burst of connections needs one lookup. */
 const KNOWN_MS = 10_000;
 
-/** Answers, for one port, which addresses are denied. Only names of servers with that port are looked up. */
+/** Makes a function that finds, for one port, which addresses are denied. It looks up only the names of servers with that port. */
 export function createDenied(
   { networks, servers }: Denied = { networks: [], servers: [] },
   lookupAll: (host: string) => Promise<string[]>,

@@ -64,7 +64,7 @@ export interface WorkerContext extends AsyncDisposable {
 export interface WorkerOptions {
   config: Config;
   logger: Logger;
-  /** Absent: all queues. */
+  /** Queues that the worker consumes. Absent: all queues. */
   queueNames?: readonly QueueName[];
   /** Pages for health and metrics, opened when the worker takes jobs. Absent: the worker serves its own, if its config has an address. */
   pages?: ProcessPages | null;

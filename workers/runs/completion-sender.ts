@@ -39,7 +39,7 @@ export interface Claimed {
 
 /** The outcome of an attempt. */
 export interface Attempt {
-  /** Null: there was no answer. */
+  /** Status of the answer; null if there was none. */
   status: number | null;
   durationMs: number;
   /** The beginning of the answer. */
@@ -122,7 +122,7 @@ const types = {
   CANCELLED: 'workflow.run.cancelled',
 } as const;
 
-/** The same text at every attempt: a run that has ended does not change. */
+/** Body of the message. It is the same at every attempt, since a run that has ended does not change. */
 function bodyOf(delivery: Claimed): string {
   const { status, error, output, is_omitted: isOmitted } = delivery;
   return JSON.stringify({

@@ -51,7 +51,7 @@ export class Call {
     return this.#answer.promise;
   }
 
-  /** True once a host runs it, false if it has ended before. */
+  /** Resolves with true when a host runs the call, with false if the call has ended before. */
   get begun(): Promise<boolean> {
     return this.#begin.promise;
   }

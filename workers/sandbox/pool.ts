@@ -333,7 +333,7 @@ const suspicionMs = 60_000;
 const maxQuarantined = 10_000;
 const retirementMs = 10_000;
 
-/** A host that has an isolate of the tenant saves 3 ms. */
+/** Cost of a host for a call, by which the cheapest is chosen. A host that has an isolate of the tenant saves 3 ms. */
 function costOf(host: HostProcess, { tenantID }: Call): number {
   return host.calls.size + (host.knows(tenantID) ? 0 : callsPerHost);
 }

@@ -182,7 +182,7 @@ function prelude(allowed: string[], maxLevels: number, maxPrinted: typeof MAX_PR
     }
   }
 
-  // Called for every value in the result, but seldom often enough to be compiled: short on purpose.
+  // Called for every value in the result, but rarely often enough for V8 to optimize it, so it is short on purpose.
   function visit(this: unknown, key: string, item: unknown): unknown {
     if (typeof item === 'string') size += item.length;
     else if (typeof item === 'object') enter(this, item);

@@ -1,6 +1,6 @@
 import type { HostProcess } from './host-process.ts';
 
-/** The answer to a call of a tenant when no process serves two tenants. */
+/** Decision about a call, in a sandbox in which no process serves two tenants. */
 export type Choice =
   | { kind: 'run'; host: HostProcess }
   /** A process for the tenant is to be started. */

@@ -4,7 +4,7 @@ import { type SqlToken, tokenize } from '#shared/datasources/queries/sql-tokens.
 
 interface SqlStatement {
   text: string;
-  /** Its first words, in capitals. */
+  /** First words of the statement, at most four, in capitals. */
   words: string[];
 }
 

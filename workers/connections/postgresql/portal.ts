@@ -6,7 +6,7 @@ import type { PostgresConnection } from './connection.ts';
 export type RawRow = (string | null)[];
 
 export interface PortalRequest {
-  /** One statement. */
+  /** SQL text of exactly one statement. */
   sql: string;
   values: readonly (string | null)[];
   budget: Budget;

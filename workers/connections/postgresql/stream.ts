@@ -28,7 +28,7 @@ export async function openStream(
   signal: AbortSignal,
 ): Promise<Socket> {
   const socket = await dial(address, signal);
-  // The driver notices the error by the end of the stream.
+  // Only prevents that an error ends the process: the driver notices it by the end of the stream.
   socket.on('error', () => undefined);
   socket.setKeepAlive(true, 30_000);
   if (encryption === 'never') return socket;
@@ -57,7 +57,7 @@ async function offersTLS(socket: Socket, where: string): Promise<boolean> {
   const answer = String(await promise);
   socket.off('close', onClose);
   if (answer === 'S' || answer === 'N') return answer === 'S';
-  // Not PostgreSQL, or more than one byte: an attacker on the way could inject bytes that count as encrypted.
+  // The server is not PostgreSQL, or more than one byte has arrived: an attacker could inject bytes that count as encrypted.
   throw upstreamError('refused', where);
 }
 

@@ -25,7 +25,7 @@ export interface Refresh {
   tokens: string;
   expiresAt: Date | null;
   refreshAt: Date | null;
-  /** Null: unchanged. */
+  /** Null if the scopes have not changed. */
   scopes: string[] | null;
 }
 

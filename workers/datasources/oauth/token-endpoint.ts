@@ -8,11 +8,11 @@ import { upstreamError } from '../../outbound/upstream-error.ts';
 /** Tokens from a provider. */
 export interface Grant {
   accessToken: string;
-  /** Null: none, or when refreshing, unchanged. */
+  /** Null if the provider sent none; after a refresh, the earlier one then stays valid. */
   refreshToken: string | null;
   /** Null if the token does not expire, or the provider does not say when. */
   lifeMs: number | null;
-  /** Null: the requested ones. */
+  /** Null if the provider has granted the requested scopes. */
   scopes: string[] | null;
   account: { subject: string; email: string | null } | null;
 }

@@ -7,7 +7,7 @@ import type { QueryRequest } from './queries.ts';
 export interface LoadedQuery {
   /** Null for a query that is not stored. */
   dataQueryID: string | null;
-  /** Null where the type needs no stored datasource. */
+  /** Null if the type of the query needs no stored datasource. */
   datasourceID: string | null;
   datasourceType: string;
   /** Changes with every change of the datasource. */

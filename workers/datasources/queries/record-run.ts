@@ -28,7 +28,7 @@ export function recordRun(
     .catch((error: unknown) => logger.warn({ err: error }, 'the run of a query is not recorded'));
 }
 
-/** `row_count`, `is_cached`, `error_code`, `error_message`. */
+/** Values of the columns `row_count`, `is_cached`, `error_code` and `error_message`. */
 function columnsOf(outcome: QueryOutcome) {
   if ('error' in outcome) return [null, false, outcome.error.code, storable(outcome.error.message.slice(0, 2_000))];
   const { totalCount, rowCount, affectedRows } = outcome.result;

@@ -53,12 +53,12 @@ interface Row {
   database_name: string;
   role_name: string;
   password: string;
-  /** Null without a database. */
+  /** Null if the tenant has no database yet. */
   moving: boolean | null;
   is_full: boolean | null;
 }
 
-/** A need of permits on a server. */
+/** Permits that a flow needs on a server. */
 interface Demand {
   /** Whether there are enough permits once connections of these flows are closed. */
   isEnough(closing: readonly FlowKey[]): boolean;

@@ -9,7 +9,7 @@ import type { Column } from '../catalog.ts';
 export interface Value {
   text: string | null;
   column: Pick<Column, 'name' | 'type'>;
-  /** Its path in the request. */
+  /** Path of the value in the request. */
   path: Path;
 }
 

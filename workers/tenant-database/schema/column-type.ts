@@ -10,7 +10,7 @@ export interface ColumnType {
   sql: string;
   /** As the catalogue names it, to compare with an existing column. */
   name: string;
-  /** Without the numbers, for a cast: a cast to `varchar(5)` would truncate longer values without an error. */
+  /** Name of the type without the numbers, for a cast: a cast to `varchar(5)` would truncate longer values without an error. */
   base: string;
 }
 

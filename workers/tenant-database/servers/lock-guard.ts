@@ -51,7 +51,7 @@ export function createLockGuard({ url, admin }: Pick<TenantServer, 'url' | 'admi
       guard ??= await acquire();
       if (!guard) return undefined;
       try {
-        // In one message, so that a tenant has no time to take the released locks.
+        // One message has all statements, so that a tenant has no time to take the released locks.
         const results: unknown = await guard.query(`${RELEASE};${END_HOLDERS};${RESERVE_LOCKS}`);
         return countOf(results);
       } catch (error) {

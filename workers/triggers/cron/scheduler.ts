@@ -46,7 +46,7 @@ export function createCronScheduler({ pool, runs, rights, lateMs, pollMs = POLL_
     }
   }
 
-  /** Answers whether there are more due jobs. */
+  /** Polls due jobs page by page. Returns whether it has stopped before the last page. */
   async function pollOnce(): Promise<boolean> {
     const began = performance.now();
     let locked = 0;

@@ -72,7 +72,7 @@ interface Needs {
 
 /** Events at once whose actions wait for code, queries or runs. A creator whose servers are slow must leave permits for others. */
 const SLOW = { permits: 160, maxPerTenant: 40, dynamicLimit: 1 };
-/** An event that finds no such permit is tried again after this pause. */
+/** Pause before an event is tried again that has found no permit of `SLOW`. */
 const PUT_BACK_SECONDS = 0.5;
 /**
  * Concurrent statements for events with large bodies, one for each event. Permits are given to tenants in turn; without them, the tenant
@@ -153,7 +153,7 @@ export function createEventProcessing(needs: Needs): EventProcessing {
     }
   }
 
-  /** Undefined if another delivery of the job has finished the event. */
+  /** Writes the end of an attempt. Undefined if another delivery of the job has finished the event. */
   async function write(found: Found, ended: Attempted): Promise<Attempted | undefined> {
     try {
       return (await end(found, ended)) ? ended : undefined;
@@ -239,7 +239,7 @@ function tellAwaiting(notifyCompletion: NotifyCompletion, { found, listener, end
   const startAction = listener?.actions.find(({ actionType }) => actionType === 'trigger_workflow');
   if (awaitedBy === null || ended.state === 'pending' || !startAction) return;
   const instanceID = runIDOf(id, startAction.id);
-  // An earlier attempt may have started it.
+  // This attempt, or an earlier one, has started the run.
   if (ended.runs.some((run) => run.id === instanceID) || startedBefore(found, startAction.id)) return;
   const code = ended.state === 'filtered' ? 'EVENT_FILTERED' : 'EVENT_FAILED';
   const error = { code, message: 'The event has started no workflow', nodeID: null, attempt: null };

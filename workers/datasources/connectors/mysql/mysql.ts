@@ -127,7 +127,7 @@ function isTimeout(reason: unknown): boolean {
   return reason instanceof Error && reason.name === 'TimeoutError';
 }
 
-/** The time limits of statements, in MySQL and in MariaDB. */
+/** Numbers of the errors of a statement that exceeds its time limit, in MySQL and in MariaDB. */
 const timeouts: ReadonlySet<number> = new Set([3024, 1969]);
 
 /** An error with the server's message; undefined for the driver's own errors, which have no number. */

@@ -130,7 +130,7 @@ async function publish(channel: ConfirmChannel, message: Message): Promise<Query
     {
       ...options,
       ...(expiration !== undefined && { expiration: String(expiration) }),
-      // The same for every attempt, so that a consumer can recognize a repeated message.
+      // The id of the message is the same for every attempt, so that a consumer can recognize a repeated message.
       ...(idempotencyKey !== null && { messageId: hash('sha256', idempotencyKey).slice(0, 40) }),
     },
     (error) => (error ? reject(error) : resolve()),

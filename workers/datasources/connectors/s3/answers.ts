@@ -89,7 +89,7 @@ function codeOf(response: HTTPResponse): string {
   }
 }
 
-/** The parser knows only the entities of XML itself, and ignores document types. */
+/** Parses an answer. The parser knows only the entities of XML itself, and ignores document types. */
 function readXML(response: HTTPResponse, name: string): XmlElement {
   try {
     const { root } = parseXml(new TextDecoder().decode(response.body));

@@ -19,7 +19,7 @@ interface S3Request {
   body?: Buffer;
 }
 
-/** Answers with 2xx responses, and throws for others. */
+/** Sends a request. Returns a response with a status of 2xx, and throws for others. */
 export type SendS3Request = (request: S3Request, signal: AbortSignal) => Promise<HTTPResponse>;
 
 /** Sends requests to an S3 server, with the credentials of the options only. */

@@ -7,7 +7,7 @@ import { collectRows, uniqueNames } from './rows.ts';
 import { TextColumn } from './text-column.ts';
 import { sheetNames, workbookRows } from './workbook-rows.ts';
 
-/** Reads a table that consists of cells only; its columns are named by the header row. */
+/** Reads a CSV file or a sheet of a workbook as a table, whose columns are named by the header row. */
 export async function readSheet(request: SheetRequest): Promise<string> {
   const { file, sheetName, headerRow, maxRows } = request;
   const range = parseRange(request.range);

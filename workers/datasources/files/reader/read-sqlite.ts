@@ -7,7 +7,7 @@ import { collectRows } from './rows.ts';
 
 const HEAP_BYTES = 256 * 1024 * 1024;
 
-/** Actions that a statement may do. Others are refused when it is prepared: writing, ATTACH, PRAGMAs with an effect. */
+/** Actions that a statement may do. A statement with others is refused when it is prepared: writing, ATTACH, PRAGMAs with an effect. */
 const allowed: ReadonlySet<number> = new Set([
   constants.SQLITE_SELECT,
   constants.SQLITE_READ,

@@ -13,7 +13,7 @@ export interface ActionContext {
   receivedAt: Date;
   /** The event, as changed by earlier actions. */
   event: JsonObject;
-  /** The listener's creator. */
+  /** The listener's creator, with whose permissions the action is performed. */
   caller: Caller;
   awaitedBy: string | null;
   signal: AbortSignal;
@@ -44,7 +44,7 @@ export interface ActionOutcome {
   pagePush?: PagePush;
   event?: JsonObject;
   isFiltered?: true;
-  /** Written into the record of the action. */
+  /** Result that the record of the action shows. */
   result?: Json;
 }
 

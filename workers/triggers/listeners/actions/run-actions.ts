@@ -37,7 +37,7 @@ export interface Performed {
 }
 
 export interface Transformed {
-  /** Null: filtered out, or an error. */
+  /** Null if the event was filtered out, or the transform has failed. */
   event: JsonObject | null;
   error: string | null;
 }
@@ -130,7 +130,7 @@ async function attempt(
   }
 }
 
-/** Whether an earlier attempt has decided about the action. */
+/** Whether an earlier attempt has finished the action, so that it is not repeated. */
 function isEnded({ type, state }: ActionRecord): boolean {
   return !CHANGES_ONLY.has(type) && (state === 'done' || state === 'failed');
 }

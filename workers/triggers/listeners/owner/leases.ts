@@ -30,7 +30,7 @@ export interface Report {
   listenerID: string;
   state: LeaseState;
   retryCount: number;
-  /** Null: as far as is known, nothing is wrong. */
+  /** Null if no error is known. */
   lastError: string | null;
   cursor: JsonObject | null;
 }

@@ -4,7 +4,7 @@ import type { LeaseState } from './leases.ts';
 
 /** Counts of an owner of listeners at this moment. */
 export interface OwnerStats {
-  /** Its listeners, by the state of their connections. */
+  /** Number of its listeners, by the state of their connections. */
   readonly listeners: Readonly<Record<LeaseState, number>>;
   /** Connections that have ended, or could not be made, since the process began. */
   readonly ended: number;

@@ -3,7 +3,7 @@ import type { Leases, OwnerState } from './leases.ts';
 
 /** The lease of the listener owner in this process. After it was lost, the next renewal begins another lease. */
 export interface OwnLease {
-  /** Undefined before it has begun, and after it was lost. */
+  /** Id of the lease; undefined before it has begun, and after it was lost. */
   readonly id: string | undefined;
   renew(): Promise<OwnerState & { ownerID: string }>;
   lose(): void;

@@ -120,8 +120,8 @@ export function createListenerOwner({
   }
 
   /**
-   * Renews the lease while a round takes longer. A round waits for connections that end, and for servers that are cleaned up:
-   * one that does not answer must not move all other listeners of this worker.
+   * Renews the lease during a long round. A round waits for connections to end, and for the servers of remote resources. If one of them
+   * does not answer, the other listeners of this worker must not move to another worker.
    */
   async function renewMeanwhile(): Promise<void> {
     const inRound = performance.now() - roundBeganAt;
@@ -158,7 +158,7 @@ export function createListenerOwner({
 
   function queueChange(entry: Owned, work: () => Promise<void>): void {
     entry.work = entry.work.then(work).catch((error: unknown) => {
-      // The next round tries again.
+      // No tenant has this version, so the next round reads the listener again.
       entry.version = -1;
       logger.warn({ err: error, listenerID: entry.claimed.listenerID }, 'a listener was not read');
     });

@@ -68,8 +68,8 @@ async function subscribe(
 const BLOCK_MS = 5_000;
 
 /**
- * Reads what this listener got before and has not acknowledged, then what is new. The consumer has the same name whichever worker owns
- * the listener, so nothing stays with one that has died.
+ * Reads first the entries that were delivered to this listener and not acknowledged, then new ones. The name of the consumer does not
+ * depend on the worker, so entries of a worker that has died are read, too.
  */
 async function readStream(call: Call, context: Context, where: string): Promise<never> {
   const { config, signal, listenerID, cursor } = context;
