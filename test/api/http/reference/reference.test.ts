@@ -65,7 +65,10 @@ describe.skipIf(found.path === null)(
       const you = await api.as('you@example.com');
       const { body } = await you.send('POST', '/api/v1/tenants', { tenantTitle: 'Northwind' });
       tenantID = body.tenant.tenantID;
-      browser = await chromium.launch({ executablePath: found.path ?? '', args: ['--no-sandbox'] });
+      browser = await chromium.launch({
+        executablePath: found.path ?? '',
+        args: ['--no-sandbox', '--js-flags=--no-opt', '--disable-gpu'],
+      });
       page = await browser.newPage();
       await page.addInitScript(
         "document.addEventListener('securitypolicyviolation', (event) => console.error(event.violatedDirective))",
