@@ -78,7 +78,7 @@ afterAll(() => cluster[Symbol.asyncDispose]());
 
 test("malformed requests, none of them answered with a 500 or another tenant's data", async () => {
   const neverPast: string[] = [];
-  const drawn = sample(operations, { name: 'malformed input', oneOf: 8 });
+  const drawn = sample(operations, { name: 'malformed input', oneOf: 14 });
   for (const operation of drawn) {
     const counts: Record<number, number> = {};
     // One of the operations ends the session, another one sets quotas.
@@ -103,15 +103,15 @@ test("malformed requests, none of them answered with a 500 or another tenant's d
     if (Object.keys(pastSchemas).length === 0 && !untold.has(`${method} ${path}`)) neverPast.push(what);
     if (body) expect(malformed, what).toBeGreaterThan(cases / 20);
   }
-  // With sixteen cases each, an operation may by chance miss one of the two.
-  expect(neverPast.length, neverPast.join('\n')).toBeLessThanOrEqual(2 + drawn.length / 20);
+  // With sixteen cases each, an operation may by chance miss one of the two; of a few operations, a larger part may.
+  expect(neverPast.length, neverPast.join('\n')).toBeLessThanOrEqual(2 + drawn.length / (takesAll ? 20 : 6));
 }, 300_000);
 
 test('an operation with a body refuses one above the size limit', async () => {
   const large = JSON.stringify({ title: 'x'.repeat(5 * 1024 * 1024 + 1) });
   await cluster.context.orm.em.fork().execute('delete from quota');
   const withBody = operations.filter(({ body }) => body);
-  for (const operation of sample(withBody, { name: 'too large', oneOf: 20 })) {
+  for (const operation of sample(withBody, { name: 'too large', oneOf: 40 })) {
     const { method, path } = operation;
     operator = await anOperator(cluster);
     const own = await idsOf(path, mine);
