@@ -180,7 +180,7 @@ const PAGE = 100;
 /** How often a step whose worker is gone is started again. */
 export const MAX_RESTARTS = 2;
 
-/** SQL condition of a lost answer: it has no restart left, or nobody has restarted it within a lease. */
+/** SQL condition of a lost answer: it has no restart left, or no process has restarted it within a lease. */
 const LOST = `ended_at is null and alive_until < now() - case
   when status = 'streaming' and restarts < ${MAX_RESTARTS} and caller is not null
   then interval '${CHAT_LEASE_MS} milliseconds' else interval '0' end`;
@@ -234,7 +234,7 @@ update ai_answer set is_unwanted = true,
 
 const DROP_ANSWER = `${DROP_ANSWERS} where id = $1 and ended_at is null`;
 
-/** Notes that a client still reads an answer; an answer that nobody reads is dropped. */
+/** Notes that a client still reads an answer; an answer that no client reads is dropped. */
 export async function keepReading(pool: Pool, answerID: string): Promise<void> {
   await pool.query(READING, [answerID, CHAT_READER_MS / 1_000]);
 }

@@ -6,7 +6,7 @@ export interface LoginThrottle {
   /** Counts an attempt of one network, on all accounts together. */
   limitNetwork(network: string): Promise<void>;
   /**
-   * Counts an attempt on one account: of this network, and if nobody has signed in to the account from it, of all such
+   * Counts an attempt on one account: of this network, and if no user has signed in to the account from it, of all such
    * networks together.
    */
   limitAccount(attempt: Attempt): Promise<void>;

@@ -4,7 +4,7 @@ import { holdsAny } from './join.ts';
 import type { Member, RoomContext } from './tenant-room.ts';
 
 /**
- * Whether a member may answer a question: they may execute its workflow, and it names them, or nobody, as approvers.
+ * Whether a member may answer a question: they may execute its workflow, and it names them as an approver, or has no approvers.
  * Reads their names once.
  */
 export function mayAnswer({ pool, access: { policy } }: RoomContext, member: Member) {

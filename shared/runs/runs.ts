@@ -243,7 +243,7 @@ interface DispatchedRow extends Omit<DispatchedRun, 'tenantID'> {
   tenant_id: string;
 }
 
-// Deletes the outbox entries of wait results committed by now: whoever advances the run reads its waits after this statement.
+// Deletes the outbox entries of wait results committed by now: the worker that advances the run reads its waits after this statement.
 const WAKE = `
 with told as (delete from run_notice where instance_id = any($1::uuid[]) and kind = 'wake')
 update workflow_instance

@@ -137,7 +137,7 @@ select tenant_id, day, 1, $2, $3 from ended
 on conflict (tenant_id, day) do update set calls = ai_usage.calls + 1, updated_at = now(),
   input_tokens = ai_usage.input_tokens + excluded.input_tokens, output_tokens = ai_usage.output_tokens + excluded.output_tokens`;
 
-/** Ends a call whose worker is gone. All reserved tokens count as used, because nobody knows how many the call has used. */
+/** Ends a call whose worker is gone. All reserved tokens count as used, because the number that the call has used is unknown. */
 export async function settleLostCall(pool: Pool, id: string): Promise<void> {
   await pool.query(SETTLE_LOST, [id]);
 }

@@ -19,7 +19,7 @@ import { startWorld } from '../chaos/world.ts';
 import { findRedis, startRedis } from '../servers/redis.ts';
 
 const SLOTS = 20;
-/** A Redis of its own is started for the tests in which a store is lost, whatever the backplane of the run. */
+/** A Redis of its own is started for the tests in which a store is lost, on either backplane. */
 const redisPath = (await findRedis()).path;
 const LEASE = { WORKER_SESSION_SECONDS: '2', WORKER_SLOTS: String(SLOTS) };
 

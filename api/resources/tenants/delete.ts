@@ -21,7 +21,7 @@ export const deleteTenant = tenantRoute({
   response: z.object({ message: Message }),
 
   async handle({ tenantID, log }, { pool, runs, messaging: { backplane } }) {
-    // Nobody can use the tenant from here on; a worker finishes the deletion if this process does not.
+    // No user can use the tenant from here on; a worker finishes the deletion if this process does not.
     await shutTenant(pool, tenantID);
     const deletion = deleteEverything(pool, runs, tenantID)
       .then(() => backplane.messages.publish(TENANT_DELETED_CHANNEL, {}))

@@ -58,7 +58,7 @@ function startsWorkflow({ actionType }: { actionType: string }): boolean {
 }
 
 /**
- * Finds a listener by its id, or by its tenant and the pattern of its path. The response is the same whatever does not
+ * Finds a listener by its id, or by its tenant and the pattern of its path. The response does not tell which of them does not
  * exist.
  */
 async function findListener(request: Request, { runs: { ingestion } }: ApiContext) {

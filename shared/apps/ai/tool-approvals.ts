@@ -4,5 +4,5 @@ import { z } from 'zod';
 export const ToolApprovalPolicy = z.enum(['none', 'destructive', 'changes']);
 export type ToolApprovalPolicy = z.infer<typeof ToolApprovalPolicy>;
 
-/** Hours after which a call that nobody has approved is not made any more. */
+/** Hours after which a call that no user has approved is not made any more. */
 export const APPROVAL_HOURS = 24;

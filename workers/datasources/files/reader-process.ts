@@ -55,7 +55,7 @@ export class ReaderProcess {
     try {
       await currentReservation()?.reserve(announced.length);
     } catch (error) {
-      // The process would keep the result in memory, which nobody will request any more.
+      // The process would keep the result in memory, which no worker will request any more.
       this.kill();
       throw error;
     }
