@@ -19,7 +19,7 @@ const SLOTS_WITH_RESERVE = { WORKER_SLOTS: '63' };
 const TIMEOUT_MS = 60_000;
 
 /**
- * What the runs of one tenant cost another: delays that end together, delays that end all the time, a no-op beside a wide run, and
+ * The cost of the runs of one tenant to another: delays that end together, delays that end all the time, a no-op beside a wide run, and
  * no-ops after the loss of a busy worker. Each part has a deployment of its own. `value` is in ms, `floor` is the mark, and `ratio`
  * must not be above 1.
  */

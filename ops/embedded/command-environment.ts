@@ -7,8 +7,8 @@ import { readSecretsKeys } from './home.ts';
 import { findURL, TENANT_POSTGRES_FOLDER } from './postgres-folder.ts';
 
 /**
- * What a command reads its configuration from: the environment, or without DATABASE_URL what the embedded Gantry of this folder
- * runs with.
+ * Variables from which a command reads its configuration: those of the environment, or without DATABASE_URL those of the embedded
+ * Gantry of this folder.
  */
 export async function commandEnvironment(): Promise<Record<string, string | undefined>> {
   if (process.env.DATABASE_URL) return process.env;

@@ -79,7 +79,7 @@ function visitComments(text: string, visit: (comment: string, position: number) 
   let previousLine = -2;
   let offset = 0;
   text.split('\n').forEach((line, index) => {
-    const match = /^\s*(?:\/\*\*?|\*(?!\/)|\/\/)\s*(?<words>\S.*)$/.exec(line);
+    const match = /^\s*(?:\/\*(?:\*(?!\S)|(?!\*))|\*(?!\/)|\/\/)\s*(?<words>[^\s*].*)$/.exec(line);
     const words = match?.groups?.words;
     const isContinued = previousLine === index - 1;
     if (words !== undefined) {

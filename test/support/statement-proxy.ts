@@ -13,7 +13,7 @@ export interface Statement {
 }
 
 /**
- * What becomes of a statement: it passes, is not sent, or is executed and its answer is lost. In the last two cases the connection
+ * The fate of a statement: it passes, is not sent, or is executed and its answer is lost. In the last two cases the connection
  * breaks; `onLost` is called just before. `end` passes it, and the server ends the connection in the packet of the answer.
  */
 export type Verdict = 'pass' | 'end' | { lose: 'statement' | 'answer'; onLost?: () => void };

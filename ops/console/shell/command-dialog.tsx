@@ -113,8 +113,8 @@ export function usePageCommands({ onKeys, onSignOut }: { onKeys: () => void; onS
 }
 
 /**
- * What is searched for what is typed, once the typing rests: without the words that stand before a name, such as “open the query”.
- * Undefined while that is too little.
+ * The text to search for, once the typing pauses: what was typed without the words before a name, such as “open the query”.
+ * Undefined while the text is too short.
  */
 export function useSearched(typed: string, verbs: ReadonlySet<string>): string | undefined {
   const words = typed.trim().toLowerCase().split(/\s+/);

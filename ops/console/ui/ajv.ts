@@ -1,7 +1,7 @@
 import { type Schema, Validator } from '@cfworker/json-schema';
 
 /**
- * What JSON Forms imports as ajv, see `build-console.ts`. That compiles schemas by `new Function`, which the policy of the
+ * The module that JSON Forms imports as ajv, see `build-console.ts`. The real ajv compiles schemas by `new Function`, which the policy of the
  * console refuses, and does not know the draft that the API names. Only the conditions of rules are checked here.
  */
 // biome-ignore lint/style/noDefaultExport: JSON Forms imports the class as the default

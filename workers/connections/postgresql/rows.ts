@@ -52,7 +52,7 @@ export function rowsOf(rows: readonly RawRow[], fields: readonly FieldDef[], typ
  */
 export async function streamRows(
   connection: PostgresConnection,
-  request: Omit<PortalRequest, 'take'>,
+  request: Omit<PortalRequest, 'onRows'>,
   onRows: (rows: JsonObject[]) => Promise<void>,
 ): Promise<RawResult> {
   await learnTypes(connection, (await describeStatement(connection, request.sql)).fields);

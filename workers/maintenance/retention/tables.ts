@@ -47,7 +47,7 @@ export const retentions = {
   operator_session: { for: 90, old: since('expires_at') },
   operator_audit: { for: 'operatorAuditMs', old: since('created_at') },
   query_run: { for: 'queryRunsMs', old: since('started_at') },
-  // Runs that no other run has started; those that they have started go with them. See `retireRuns`.
+  // Runs that no other run has started; those that they have started go with them. See `retireRunsByAge`.
   workflow_instance: { for: 'runsMs', old: since('completed_at') },
   test_run: { table: 'workflow_instance', for: 3, old: `is_test and ${since('completed_at')}` },
   workflow_event: {

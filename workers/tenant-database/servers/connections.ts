@@ -85,7 +85,7 @@ async function endUnlessObeyed(
       role,
     ]);
   } catch (error) {
-    logger.debug({ err: error, server: pid }, 'a cancelled connection is left to the sweep');
+    logger.debug({ err: error, pid }, 'a cancelled connection is left to the sweep');
   }
 }
 
