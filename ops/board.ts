@@ -13,7 +13,7 @@ import helmet from 'helmet';
 import { createOperators } from '#api/auth/operator-session.ts';
 import { createFleetView } from '#api/fleet/fleet.ts';
 import { ICON_PATH, sendIcon } from '#api/http/response/icon.ts';
-import { type IdentifyOperator, serveFleetSockets } from '#api/realtime/fleet-room.ts';
+import { type IdentifyOperator, serveFleetSockets } from '#api/realtime/feeds/fleet-room.ts';
 import { createLogger, type Logger } from '#shared/core/logger.ts';
 import { addProcessMetrics, createMetrics, inProcess } from '#shared/core/metrics.ts';
 import { createPool } from '#shared/db/pool.ts';

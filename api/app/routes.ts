@@ -36,7 +36,7 @@ import { operatorUserRoutes } from '../resources/users/operator-routes.ts';
 import { userRoutes } from '../resources/users/routes.ts';
 import { variableRoutes } from '../resources/variables/routes.ts';
 import { webhookRoutes } from '../resources/webhooks/routes.ts';
-import { operatorLibraryRoutes, widgetLibraryRoutes } from '../resources/widgets/library-routes.ts';
+import { operatorLibraryRoutes, widgetLibraryRoutes } from '../resources/widgets/library/routes.ts';
 import { widgetRoutes } from '../resources/widgets/routes.ts';
 import { workflowInstanceRoutes } from '../resources/workflow-instances/routes.ts';
 import { sendWorkflowEvent } from '../resources/workflows/execute/send-event.ts';

@@ -2,7 +2,8 @@ import { z } from 'zod';
 import { Json, JsonObject } from '#shared/core/json.ts';
 import { ID } from '../http/fields/id.ts';
 import { Message } from '../http/fields/response-parts.ts';
-import { bundledTypes } from './bundle-types.ts';
+import { bundledTypes } from './assets/bundle-types.ts';
+import { MAX_ITEMS } from './assets/read-assets.ts';
 import {
   exampleBundle,
   exampleChange,
@@ -13,7 +14,6 @@ import {
   exampleRecord,
   exampleToken,
 } from './examples.ts';
-import { MAX_ITEMS } from './read-assets.ts';
 
 export const BundledType = z.enum(bundledTypes).meta({ id: 'BundledType' });
 

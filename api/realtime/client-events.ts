@@ -4,10 +4,12 @@ import { requireValue } from '#shared/core/schema/parse.ts';
 import { type ClientEvent, clientEvents } from '#shared/messaging/realtime/client-events.ts';
 import type { RunStatus } from '#shared/workflow/progress/status.ts';
 import { ID } from '../http/fields/id.ts';
-import { noteOnSocket } from './audit-sockets.ts';
 import { attachWidgetEvents } from './bridge/attach.ts';
 import type { BridgeContext } from './bridge/widget-events.ts';
-import { enter, leave, type NamedWork, requireFreeRoom, tenantsOf, type Work } from './enter.ts';
+import type { ListenerTests } from './feeds/listener-tests.ts';
+import { follow } from './feeds/run-feed.ts';
+import { noteOnSocket } from './sockets/audit-sockets.ts';
+import { enter, leave, type NamedWork, requireFreeRoom, tenantsOf, type Work } from './sockets/enter.ts';
 import {
   findJoinable,
   findListenerGrant,
@@ -16,11 +18,9 @@ import {
   joinDenied,
   lackOf,
   requireGrant,
-} from './join.ts';
-import type { ListenerTests } from './listener-tests.ts';
-import { pageRoom, rooms } from './rooms.ts';
-import { follow } from './run-feed.ts';
-import { type ClientSocket, isStuck } from './socket.ts';
+} from './sockets/join.ts';
+import { pageRoom, rooms } from './sockets/rooms.ts';
+import { type ClientSocket, isStuck } from './sockets/socket.ts';
 
 export interface EventContext extends BridgeContext {
   tests: ListenerTests;

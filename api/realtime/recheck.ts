@@ -2,11 +2,11 @@ import { readPolicyVersions } from '#shared/access/account-status.ts';
 import { type AppError, toAppError } from '#shared/core/errors.ts';
 import type { WidgetPayload } from '#shared/messaging/realtime/widget-events.ts';
 import type { ApiContext } from '../context/context.ts';
-import { noteOnSocket } from './audit-sockets.ts';
 import { stillSignedIn } from './client-events.ts';
-import { leave, tenantsOf } from './enter.ts';
-import { requireGrant } from './join.ts';
-import type { Bridge, ClientSocket } from './socket.ts';
+import { noteOnSocket } from './sockets/audit-sockets.ts';
+import { leave, tenantsOf } from './sockets/enter.ts';
+import { requireGrant } from './sockets/join.ts';
+import type { Bridge, ClientSocket } from './sockets/socket.ts';
 
 /** Longest time that a socket stays after its user was blocked or removed, if the signal of it was lost. */
 const ALL_MS = 10_000;

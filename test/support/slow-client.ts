@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { Server } from 'socket.io';
-import type { ClientSocket, SocketServer } from '#api/realtime/socket.ts';
+import type { ClientSocket, SocketServer } from '#api/realtime/sockets/socket.ts';
 import { newID } from '#shared/core/ids.ts';
 import { openSocket, type TestSocket } from './socket.ts';
 

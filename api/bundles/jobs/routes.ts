@@ -12,7 +12,7 @@ import { tenantRoute } from '../../context/routes.ts';
 import { ID } from '../../http/fields/id.ts';
 import { findPage, pageFields, pageQuery, standardPage } from '../../http/fields/paging.ts';
 import { Message } from '../../http/fields/response-parts.ts';
-import type { ImportInput } from '../run-handler.ts';
+import type { ImportInput } from '../import/run-handler.ts';
 import { Imported, RolledBack } from '../schemas.ts';
 import { ImportJobBody, ImportJobEnded, ImportJobError, ImportJobRecord } from './schemas.ts';
 

@@ -4,9 +4,9 @@ import { isJsonObject } from '#shared/core/json.ts';
 import { sealedColumns } from '#shared/db/sealed-columns.ts';
 import type { ApiContext } from '../../context/context.ts';
 import type { InProcess } from '../../tools/in-process.ts';
-import { applyImport, executeImport } from '../import.ts';
-import { type Progress, watchingImport } from '../progress.ts';
-import { rollBackImport } from '../rollback.ts';
+import { applyImport, executeImport } from '../import/import.ts';
+import { type Progress, watchingImport } from '../import/progress.ts';
+import { rollBackImport } from '../rollback/rollback.ts';
 import { type ClaimedJob, claimJob, endJob, giveUpJobs, type JobResponse, postponeJob, renewJob } from './store.ts';
 import { startTelling } from './tell.ts';
 

@@ -1,6 +1,6 @@
 import type { JsonObject } from '#shared/core/json.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import type { Progress } from '../progress.ts';
+import type { Progress } from '../import/progress.ts';
 
 /** A job that this process has claimed. */
 export interface ClaimedJob {

@@ -1,6 +1,6 @@
 import { IMPORT_CHANNEL, type ImportJobUpdate } from '#shared/messaging/realtime/import-jobs.ts';
 import type { ApiContext } from '../../context/context.ts';
-import type { Progress } from '../progress.ts';
+import type { Progress } from '../import/progress.ts';
 import type { ClaimedJob } from './store.ts';
 
 const TELL_EVERY_MS = 500;

@@ -6,8 +6,8 @@ import { requireValue } from '#shared/core/schema/parse.ts';
 import { type ClientEvent, clientEvents } from '#shared/messaging/realtime/client-events.ts';
 import type { WidgetPayload } from '#shared/messaging/realtime/widget-events.ts';
 import { findUnstorable } from '../../http/request/storable.ts';
-import type { NamedWork, Work } from '../enter.ts';
-import type { ClientSocket } from '../socket.ts';
+import type { NamedWork, Work } from '../sockets/enter.ts';
+import type { ClientSocket } from '../sockets/socket.ts';
 import { type BridgeContext, connectWidget, disconnectWidget, refreshWidget, sendInput } from './widget-events.ts';
 
 /** Counts the event, does the work, and answers. Returns the error if something has failed. */

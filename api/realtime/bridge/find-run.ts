@@ -5,7 +5,7 @@ import { WorkflowInstance } from '#shared/entities/tables/workflow-instance.ts';
 import { widgetOf } from '#shared/messaging/realtime/client-events.ts';
 import type { RunStatus } from '#shared/workflow/progress/status.ts';
 import type { ApiContext } from '../../context/context.ts';
-import { type AnyOf, findGrant, type Grant, joinDenied, requireGrant } from '../join.ts';
+import { type AnyOf, findGrant, type Grant, joinDenied, requireGrant } from '../sockets/join.ts';
 
 export interface BridgedRun {
   id: string;

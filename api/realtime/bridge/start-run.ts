@@ -12,10 +12,10 @@ import { newPageRun } from '../../resources/app-pages/new-run.ts';
 import { chooseVersion } from '../../runs/choose-version.ts';
 import { directRun } from '../../runs/direct-run.ts';
 import { tenantEntityManager } from '../../tenant/entity-manager.ts';
-import { socketEntry } from '../audit-sockets.ts';
-import { type AnyOf, type Grant, joinDenied, notingLack, requireGrant } from '../join.ts';
-import { rooms } from '../rooms.ts';
-import type { ClientSocket } from '../socket.ts';
+import { socketEntry } from '../sockets/audit-sockets.ts';
+import { type AnyOf, type Grant, joinDenied, notingLack, requireGrant } from '../sockets/join.ts';
+import { rooms } from '../sockets/rooms.ts';
+import type { ClientSocket } from '../sockets/socket.ts';
 import { widgetAccess } from './find-run.ts';
 
 export type Starting = Pick<ApiContext, 'access' | 'orm' | 'pool' | 'runs' | 'logger' | 'requests'>;

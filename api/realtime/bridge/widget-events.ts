@@ -3,12 +3,12 @@ import type { WidgetConnect, WidgetInput, WidgetRefresh } from '#shared/messagin
 import { type BridgeMode, WIDGET_INPUT, type WidgetPayload } from '#shared/messaging/realtime/widget-events.ts';
 import { isTerminal } from '#shared/workflow/progress/status.ts';
 import type { RunWatch } from '../../streams/watch.ts';
-import { noteOnSocket, socketEntry } from '../audit-sockets.ts';
-import { enter, leave, requireFreeRoom, type Work } from '../enter.ts';
-import { requireGrant } from '../join.ts';
-import { rooms } from '../rooms.ts';
-import { follow } from '../run-feed.ts';
-import type { Bridge, ClientSocket } from '../socket.ts';
+import { follow } from '../feeds/run-feed.ts';
+import { noteOnSocket, socketEntry } from '../sockets/audit-sockets.ts';
+import { enter, leave, requireFreeRoom, type Work } from '../sockets/enter.ts';
+import { requireGrant } from '../sockets/join.ts';
+import { rooms } from '../sockets/rooms.ts';
+import type { Bridge, ClientSocket } from '../sockets/socket.ts';
 import { type BridgedRun, findBridgedRun } from './find-run.ts';
 import type { ReadGraphParts } from './graph-nodes.ts';
 import { RunContext, readRunContext, toKeep } from './run-context.ts';

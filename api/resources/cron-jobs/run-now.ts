@@ -3,8 +3,8 @@ import { CronTick } from '#shared/entities/tables/cron-tick.ts';
 import { tenantRoute } from '../../context/routes.ts';
 import { readClock } from './database-time.ts';
 import { getCronJob } from './find.ts';
-import { Asked } from './history-schemas.ts';
-import { presentTick } from './present-tick.ts';
+import { presentTick } from './history/present-tick.ts';
+import { Asked } from './history/schemas.ts';
 import { CronJobID } from './schemas.ts';
 import { targetAccess } from './target.ts';
 

@@ -1,7 +1,7 @@
 import { CronJob } from '#shared/entities/tables/cron-job.ts';
 import { tenantRoute } from '../../context/routes.ts';
-import { CronStatuses } from './history-schemas.ts';
-import { countOpenTicks } from './open-ticks.ts';
+import { countOpenTicks } from './history/open-ticks.ts';
+import { CronStatuses } from './history/schemas.ts';
 import { stateOf } from './present.ts';
 
 export const getCronStatus = tenantRoute({

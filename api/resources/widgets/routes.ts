@@ -9,12 +9,12 @@ import { cloneWidget } from './clone.ts';
 import { createWidget } from './create.ts';
 import { readGivenWidgetData, readManyWidgetData, readWidgetData } from './data.ts';
 import { describeWidgets } from './describe.ts';
-import { readWidgetFile, uploadWidgetFile } from './files.ts';
+import { readWidgetFile, uploadWidgetFile } from './files/files.ts';
+import { deleteWidgetFile, listWidgetFiles } from './files/uploads.ts';
 import { getWidget } from './find.ts';
 import { presentWidget } from './present.ts';
 import { Changed, WidgetID, WidgetList, Widgets } from './schemas.ts';
 import { updateWidget } from './update.ts';
-import { deleteWidgetFile, listWidgetFiles } from './uploads.ts';
 
 /** Fixed paths come before `:widgetID`, which would take them for an id. */
 export const widgetRoutes = [

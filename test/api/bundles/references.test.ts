@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { BundledType } from '#api/bundles/bundle-types.ts';
-import { referencesIn, withIDs } from '#api/bundles/references.ts';
+import type { BundledType } from '#api/bundles/assets/bundle-types.ts';
+import { referencesIn, withIDs } from '#api/bundles/assets/references.ts';
 import { runSync } from '#shared/concurrency/cooperative.ts';
 import { newID } from '#shared/core/ids.ts';
 import type { JsonObject } from '#shared/core/json.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { rooms } from '#api/realtime/rooms.ts';
+import { rooms } from '#api/realtime/sockets/rooms.ts';
 import { newID } from '#shared/core/ids.ts';
 import { lenient } from '../../support/client.ts';
 import { type Cluster, startCluster } from '../../support/cluster.ts';
