@@ -1,4 +1,4 @@
-import { createPolicy } from '#shared/access/policy/enforcer.ts';
+import { createPolicy } from '#shared/access/policy/policy.ts';
 import { createRights } from '#shared/access/policy/rights.ts';
 import { createMemoryBudget } from '#shared/concurrency/memory-budget.ts';
 import { createTenantLabel } from '#shared/core/counter.ts';
@@ -35,7 +35,7 @@ import { createExecutableVersions } from '../runs/executable-versions.ts';
 import { createAwaitedRuns } from '../streams/awaited-runs.ts';
 import { createChatStreams } from '../streams/chat-streams.ts';
 import { createEventStreams } from '../streams/event-streams.ts';
-import { createRunWatch, type RunWatch } from '../streams/watch.ts';
+import { createRunWatch, type RunWatch } from '../streams/run-watch.ts';
 
 /** The context, with the parts that only the process around it uses. */
 export interface OwnedApiContext extends ApiContext, AsyncDisposable {

@@ -6,7 +6,7 @@ import { newID } from '#shared/core/ids.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import type { Query } from '#shared/db/query.ts';
 import { AuditRecord as Row } from '#shared/entities/tables/audit-record.ts';
-import { type Side, sidesOf } from './sides.ts';
+import { type Side, sidesOf } from './old-and-new-values.ts';
 
 interface Changing {
   /**

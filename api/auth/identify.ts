@@ -17,7 +17,7 @@ import type { Pool } from '#shared/db/pool.ts';
 import { savePerson } from '../people/people.ts';
 import { createKeyVerifier } from './api-key.ts';
 import type { Identity } from './identity.ts';
-import { createNotes } from './notes.ts';
+import { createNotes } from './last-uses.ts';
 import { bypassing } from './test-bypass.ts';
 import { createRemoteIssuer, type TrustedIssuer } from './trusted-issuer.ts';
 import { createTokenVerifier, notFound, type VerifyToken } from './user-token.ts';

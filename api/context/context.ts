@@ -1,5 +1,5 @@
 import type { MikroORM } from '@mikro-orm/postgresql';
-import type { Policy } from '#shared/access/policy/enforcer.ts';
+import type { Policy } from '#shared/access/policy/policy.ts';
 import type { MemoryBudget } from '#shared/concurrency/memory-budget.ts';
 import type { KeyRing } from '#shared/core/key-ring.ts';
 import type { Logger } from '#shared/core/logger.ts';

@@ -1,6 +1,6 @@
 import type { Pool } from '#shared/db/pool.ts';
-import { QUEUED } from '#shared/runs/dispatch/dispatch-sql.ts';
 import { CREATOR, QUEUE_ID, WITHHELD } from '#shared/runs/dispatch/dispatch-window.ts';
+import { QUEUED } from '#shared/runs/dispatch/fair-dispatch.ts';
 
 /** Queues of runs that are counted at most; the runs of one tenant, workflow and class are a queue. */
 const MAX_QUEUES = 500;

@@ -21,8 +21,8 @@ import { holdBytes } from '../http/serve/parse-request.ts';
 import { createToolRegistry, type ToolRegistry } from '../tools/registry.ts';
 import type { ToolCaller } from '../tools/tool.ts';
 import { clientOf, createCancellations, nameClient } from './cancellation.ts';
-import { describeResource, RESOURCE_PATH, requireOrigin, withChallenge } from './door.ts';
 import { refuseManyParts } from './message-size.ts';
+import { describeResource, RESOURCE_PATH, requireOrigin, withChallenge } from './resource-metadata.ts';
 import { createMCPServer } from './server.ts';
 import type { Session } from './session.ts';
 

@@ -6,8 +6,8 @@ import type { RunStatus } from '#shared/workflow/progress/status.ts';
 import { ID } from '../http/fields/id.ts';
 import { attachWidgetEvents } from './bridge/attach.ts';
 import type { BridgeContext } from './bridge/widget-events.ts';
+import { follow } from './feeds/follow-run.ts';
 import type { ListenerTests } from './feeds/listener-tests.ts';
-import { follow } from './feeds/run-feed.ts';
 import { noteOnSocket } from './sockets/audit-sockets.ts';
 import { enter, leave, type NamedWork, requireFreeRoom, tenantsOf, type Work } from './sockets/enter.ts';
 import {

@@ -1,6 +1,5 @@
 import type { z } from 'zod';
 import type { Pool } from '#shared/db/pool.ts';
-import { HOLDS_KEY, QUEUED, QUEUED_SINCE } from '#shared/runs/dispatch/dispatch-sql.ts';
 import {
   CREATOR,
   inWindow,
@@ -11,6 +10,7 @@ import {
   WITHHELD,
 } from '#shared/runs/dispatch/dispatch-window.ts';
 import { shownKey } from '#shared/runs/dispatch/dispatcher.ts';
+import { HOLDS_KEY, QUEUED, QUEUED_SINCE } from '#shared/runs/dispatch/fair-dispatch.ts';
 import { TAKES_RUNS } from '#shared/runs/dispatch/worker-capacity.ts';
 import type { Waiting, WaitReason } from './wait-schemas.ts';
 

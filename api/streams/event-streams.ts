@@ -5,8 +5,8 @@ import type { Logger } from '#shared/core/logger.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import type { ServerMessage } from '#shared/messaging/realtime/events.ts';
 import { isTerminal } from '#shared/workflow/progress/status.ts';
+import type { RunWatch } from './run-watch.ts';
 import { requireStreamCapacity, type StreamOwner } from './stream-capacity.ts';
-import type { RunWatch } from './watch.ts';
 
 /** Server-sent events of runs. */
 export interface EventStreams extends Disposable {

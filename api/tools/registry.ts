@@ -1,5 +1,5 @@
-import { seesSomething } from '#shared/access/policy/enforcer.ts';
 import { splitPermission } from '#shared/access/policy/permissions.ts';
+import { seesSomething } from '#shared/access/policy/policy.ts';
 import { runCooperatively } from '#shared/concurrency/cooperative.ts';
 import { subjectsOf } from '#shared/core/caller.ts';
 import { AppError, toAppError } from '#shared/core/errors.ts';

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { type Enforcer, newEnforcer, newModelFromString } from 'casbin';
-import { createPolicy } from '#shared/access/policy/enforcer.ts';
 import { MODEL } from '#shared/access/policy/model.ts';
+import { createPolicy } from '#shared/access/policy/policy.ts';
 import { newID } from '#shared/core/ids.ts';
 import { createLogger } from '#shared/core/logger.ts';
 import { type BenchEnvironment, percentile } from './environment.ts';

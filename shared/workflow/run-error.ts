@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { JsonObject } from '../core/json.ts';
-import { IterationPath } from './progress/activation.ts';
+import { IterationPath } from './progress/iteration-path.ts';
 
 /** Details of an error in code, in a statement, or in a response. */
 const details = JsonObject.optional().describe('Such as `line` and `column` of code, or the `status` of an answer');

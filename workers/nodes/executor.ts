@@ -7,7 +7,7 @@ import type { FormLinks } from '#shared/runs/form-links.ts';
 import type { MapPlan } from '#shared/workflow/map-plan.ts';
 import type { AnyNode } from '#shared/workflow/nodes/index.ts';
 import type { EndStatus } from '#shared/workflow/nodes/kinds/end.ts';
-import type { IterationPath } from '#shared/workflow/progress/activation.ts';
+import type { IterationPath } from '#shared/workflow/progress/iteration-path.ts';
 import type { ShownError } from '#shared/workflow/run-error.ts';
 import type { Printed } from '#shared/workflow/run-log.ts';
 import type { AI } from '../ai/calls.ts';

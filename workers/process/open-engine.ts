@@ -1,4 +1,4 @@
-import { createPolicy } from '#shared/access/policy/enforcer.ts';
+import { createPolicy } from '#shared/access/policy/policy.ts';
 import { createRights, type Rights } from '#shared/access/policy/rights.ts';
 import { createMemoryBudget, type MemoryBudget } from '#shared/concurrency/memory-budget.ts';
 import { createTenantLabel } from '#shared/core/counter.ts';

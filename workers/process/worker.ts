@@ -23,7 +23,7 @@ import { createRevocationJob } from '../datasources/oauth/revocations.ts';
 import { consumersFor } from '../engine/claim/run-permits.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Lease } from '../engine/lease/lease.ts';
-import { failStaleRuns } from '../engine/recovery/boot.ts';
+import { failStaleRuns } from '../engine/recovery/fail-stale-runs.ts';
 import { createQuarantine } from '../engine/recovery/quarantine.ts';
 import { createSweep, type Sweep } from '../engine/recovery/sweep.ts';
 import { createTrailRetention } from '../maintenance/audit/retire-trails.ts';

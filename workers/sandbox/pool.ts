@@ -8,7 +8,7 @@ import type { Logger } from '#shared/core/logger.ts';
 import type { LogLevel } from '#shared/workflow/nodes/kinds/log.ts';
 import type { Printed } from '#shared/workflow/run-log.ts';
 import { Call } from './call.ts';
-import { HostProcess } from './host-process.ts';
+import { HostProcess } from './host-handle.ts';
 import type { CallOutcome, HostReply, Job, PrintedText } from './protocol.ts';
 import { readOutcome } from './read-outcome.ts';
 import { chooseHost } from './tenant-hosts.ts';

@@ -1,4 +1,4 @@
-import type { HostProcess } from './host-process.ts';
+import type { HostProcess } from './host-handle.ts';
 
 /** Decision about a call, in a sandbox in which no process serves two tenants. */
 export type Choice =

@@ -1,5 +1,5 @@
-import { type PermissionScope, type Policy, type PolicyCaller, seesSomething } from '#shared/access/policy/enforcer.ts';
 import { type Permission, type ResourcePermission, splitPermission } from '#shared/access/policy/permissions.ts';
+import { type PermissionScope, type Policy, type PolicyCaller, seesSomething } from '#shared/access/policy/policy.ts';
 import type { VisibilityFilter } from '#shared/access/policy/rule-index.ts';
 import { AppError } from '#shared/core/errors.ts';
 import { type Condition, visibleRows } from '../../tenant/visible-rows.ts';

@@ -2,7 +2,7 @@ import { isJsonObject, type JsonObject } from '#shared/core/json.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import type { ServerMessage, ServerPayload } from '#shared/messaging/realtime/events.ts';
 import { presentRunEvent, type RunEventRow } from '#shared/messaging/realtime/run-events.ts';
-import { contextPatch } from '#shared/workflow/resolve-arguments.ts';
+import { contextPatch } from '#shared/workflow/resolve-config.ts';
 import type { GraphPart, GraphParts } from './graph-nodes.ts';
 
 /** Bytes of the JSON text of a context that is read for one message. */

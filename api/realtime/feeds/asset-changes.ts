@@ -1,4 +1,4 @@
-import { type Policy, type PolicyCaller, seesSomething } from '#shared/access/policy/enforcer.ts';
+import { type Policy, type PolicyCaller, seesSomething } from '#shared/access/policy/policy.ts';
 import { type AssetChange, type ChangedAsset, changedAssets } from '#shared/messaging/realtime/asset-changes.ts';
 import { type Member, type RoomContext, type Sockets, tellMembers, tenantsWithRoom } from '../sockets/tenant-room.ts';
 import { followRows } from './follow-rows.ts';

@@ -1,6 +1,6 @@
-import type { Policy, PolicyCaller } from '#shared/access/policy/enforcer.ts';
 import type { Permission } from '#shared/access/policy/permissions.ts';
 import { splitPermission } from '#shared/access/policy/permissions.ts';
+import type { Policy, PolicyCaller } from '#shared/access/policy/policy.ts';
 import { AppError } from '#shared/core/errors.ts';
 import { onEntities } from '#shared/db/query.ts';
 import { Listener } from '#shared/entities/tables/listener.ts';

@@ -1,4 +1,4 @@
-import type { PolicyCaller } from '#shared/access/policy/enforcer.ts';
+import type { PolicyCaller } from '#shared/access/policy/policy.ts';
 import type { AnyServerPayload, events } from '#shared/messaging/realtime/events.ts';
 import type { ApiContext } from '../../context/context.ts';
 import { requireGrant } from './join.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { JsonObject } from '#shared/core/json.ts';
-import { IterationPath } from '#shared/workflow/progress/activation.ts';
+import { IterationPath } from '#shared/workflow/progress/iteration-path.ts';
 import { ID } from '../../http/fields/id.ts';
 import { pageFields, pageQuery, standardPage } from '../../http/fields/paging.ts';
 import { Stored } from '../../runs/run-schemas.ts';

@@ -3,7 +3,7 @@ import type { Json } from '#shared/core/json.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import type { WorkflowInstance } from '#shared/entities/tables/workflow-instance.ts';
 import { changedPaths, type Path, type PathBudget, partOf, pathBudget } from '#shared/workflow/graph/changed-paths.ts';
-import type { IterationPath } from '#shared/workflow/progress/activation.ts';
+import type { IterationPath } from '#shared/workflow/progress/iteration-path.ts';
 import type { ShownError } from '#shared/workflow/run-error.ts';
 
 /** A value that differs. Without `from` or `to` it is only in the other run. */

@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { Pool } from '#shared/db/pool.ts';
 import type { WorkflowInstance } from '#shared/entities/tables/workflow-instance.ts';
 import { nodeEvents } from '#shared/runs/node-event-rows.ts';
-import type { IterationPath } from '#shared/workflow/progress/activation.ts';
+import type { IterationPath } from '#shared/workflow/progress/iteration-path.ts';
 import type { NodeStatus, RunStatus } from '#shared/workflow/progress/status.ts';
 import { tenantRoute } from '../../context/routes.ts';
 import { findReadableRun, VALUES } from '../../runs/find-run.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { MapProgress } from '#shared/workflow/map-plan.ts';
-import { IterationPath } from '#shared/workflow/progress/activation.ts';
+import { IterationPath } from '#shared/workflow/progress/iteration-path.ts';
 import { moreOfError } from '#shared/workflow/run-error.ts';
 import { ID } from '../../http/fields/id.ts';
 import { pageFields, pageQuery, standardPage } from '../../http/fields/paging.ts';

@@ -1,6 +1,6 @@
 import type { Pool } from '#shared/db/pool.ts';
 import { eventsOf, type RunEventPayload, type Started } from '#shared/messaging/realtime/run-events.ts';
-import type { IterationPath } from '#shared/workflow/progress/activation.ts';
+import type { IterationPath } from '#shared/workflow/progress/iteration-path.ts';
 import type { NodeStatus } from '#shared/workflow/progress/status.ts';
 import { holdText } from '../../http/fields/page-size.ts';
 

@@ -1,8 +1,8 @@
 import { type Caller, subjectsOf } from '../../core/caller.ts';
 import type { Pool } from '../../db/pool.ts';
 import { readActingVersion } from '../account-status.ts';
-import type { Policy } from './enforcer.ts';
 import { type Permission, splitPermission } from './permissions.ts';
+import type { Policy } from './policy.ts';
 
 /** Re-checks the caller's permissions during a run: rules change, and members leave. */
 export interface Rights {

@@ -2,7 +2,7 @@ import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
 import { quote } from '../../core/quote.ts';
 import { firstIssues, type Issue, invalid, invalidField } from '../../core/schema/issues.ts';
 import { parseValue, requireValue } from '../../core/schema/parse.ts';
-import { resolveTemplates } from '../../workflow/resolve-arguments.ts';
+import { resolveTemplates } from '../../workflow/resolve-config.ts';
 import { fillJSON } from '../../workflow/templates/fill-json.ts';
 import { parseAround } from '../../workflow/templates/parse-around.ts';
 import {

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../core/json.ts';
-import type { IterationPath } from '../../workflow/progress/activation.ts';
+import type { IterationPath } from '../../workflow/progress/iteration-path.ts';
 import { defineEntity, p, tenantFilter } from '../base.ts';
 
 /** A question a run asks a person, and the answer. */

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { Json, JsonObject } from '../../core/json.ts';
 import { MapProgress } from '../../workflow/map-plan.ts';
 import { LogLevel } from '../../workflow/nodes/kinds/log.ts';
-import { IterationPath } from '../../workflow/progress/activation.ts';
+import { IterationPath } from '../../workflow/progress/iteration-path.ts';
 import { NodeStatus, RunStatus } from '../../workflow/progress/status.ts';
 import { AssetChange } from './asset-changes.ts';
 import { clientEvents } from './client-events.ts';

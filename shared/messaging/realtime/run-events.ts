@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '../../core/json.ts';
 import type { MapProgress } from '../../workflow/map-plan.ts';
-import { type IterationPath, innermost } from '../../workflow/progress/activation.ts';
+import { type IterationPath, innermost } from '../../workflow/progress/iteration-path.ts';
 import type { NodeStatus, RunStatus } from '../../workflow/progress/status.ts';
 import type { ShownError } from '../../workflow/run-error.ts';
 import { type LogSize, type Printed, wordCut } from '../../workflow/run-log.ts';

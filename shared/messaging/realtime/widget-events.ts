@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { Json, JsonObject } from '../../core/json.ts';
-import { IterationPath } from '../../workflow/progress/activation.ts';
+import { IterationPath } from '../../workflow/progress/iteration-path.ts';
 import { RunStatus } from '../../workflow/progress/status.ts';
 import { RunErrorShape, RunWait } from './run-shapes.ts';
 

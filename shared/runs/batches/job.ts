@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { IterationPath } from '../../workflow/progress/activation.ts';
+import { IterationPath } from '../../workflow/progress/iteration-path.ts';
 import { RunFilter } from './filter.ts';
 
 /** The node at which a re-run begins: results of the nodes before it are reused. */

@@ -4,7 +4,7 @@ import type { Logger } from '../../core/logger.ts';
 import type { Pool } from '../../db/pool.ts';
 import { createEndIsolated } from '../end-isolated.ts';
 import type { Ending } from '../end-tree.ts';
-import { DISPATCH, type DispatchRow, HAS_QUEUED } from './dispatch-sql.ts';
+import { DISPATCH, type DispatchRow, HAS_QUEUED } from './fair-dispatch.ts';
 
 /** A run whose row says that it is dispatched, before its job is added. */
 export interface DispatchedRun {

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { z } from 'zod';
 import { AppError } from '../../core/errors.ts';
 import type { Json } from '../../core/json.ts';
-import { resolveTemplates } from '../../workflow/resolve-arguments.ts';
+import { resolveTemplates } from '../../workflow/resolve-config.ts';
 import { eventOf, type RecordedEvent } from './event.ts';
 
 /** Field of the configs of listeners whose events can be processed in their order. */

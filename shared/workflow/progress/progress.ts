@@ -1,6 +1,6 @@
 import type { Graph, GraphNode } from '../graph/graph.ts';
 import { elseExitOf, usualExitOf } from '../nodes/properties.ts';
-import type { IterationPath } from './activation.ts';
+import type { IterationPath } from './iteration-path.ts';
 
 /** A node together with the iterations around it. One object for each in a run, so activations are compared by identity. */
 export interface Activation {

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { JsonObject } from '../../core/json.ts';
 import type { Graph, GraphNode } from '../graph/graph.ts';
 import { inOrder, nodeAt, sourcesOf } from '../graph/order.ts';
-import { pathKey } from './activation.ts';
+import { pathKey } from './iteration-path.ts';
 import { Progress } from './progress.ts';
 
 /** Nodes outside of bodies whose results a later run may take over from an earlier one, if the earlier run has reached them. */

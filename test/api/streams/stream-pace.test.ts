@@ -4,7 +4,7 @@ import { createServer, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createEventStreams, type EventStream } from '#api/streams/event-streams.ts';
-import { createRunWatch } from '#api/streams/watch.ts';
+import { createRunWatch } from '#api/streams/run-watch.ts';
 import { PAGE, READ, readRunEvents } from '#api/streams/watched-run-rows.ts';
 import { AppError } from '#shared/core/errors.ts';
 import { newID } from '#shared/core/ids.ts';

@@ -5,7 +5,7 @@ import { AppError } from '#shared/core/errors.ts';
 import { isJsonObject, type JsonObject } from '#shared/core/json.ts';
 import type { Logger } from '#shared/core/logger.ts';
 import type { BindingOutcome, widgetData } from '#shared/messaging/queues/widget-data.ts';
-import { resolveTemplates } from '#shared/workflow/resolve-arguments.ts';
+import { resolveTemplates } from '#shared/workflow/resolve-config.ts';
 import { knownError } from '../../outbound/upstream-error.ts';
 import type { Queries } from '../queries/queries.ts';
 import type { LoadedWidget } from './load-widget.ts';

@@ -1,7 +1,7 @@
 import type { Logger } from '#shared/core/logger.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import type { WorkerConfig } from '#shared/process/config.ts';
-import type { NodeDispatcher } from '../execute/dispatcher.ts';
+import type { NodeDispatcher } from '../execute/node-dispatcher.ts';
 import { createReadChunk, versionOfChunk } from '../maps/read-chunk.ts';
 import type { Restore } from '../restore/restore.ts';
 import type { Chunk } from '../state/chunk.ts';

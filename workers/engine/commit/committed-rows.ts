@@ -1,5 +1,5 @@
 import type { RunEventPayload, RunEventRow } from '#shared/messaging/realtime/run-events.ts';
-import { innermost } from '#shared/workflow/progress/activation.ts';
+import { innermost } from '#shared/workflow/progress/iteration-path.ts';
 import { briefOf } from '../state/large-outputs.ts';
 import type { PendingEvent } from '../state/pending-commit.ts';
 import { type Entry, pathOf, startedBy } from './values.ts';

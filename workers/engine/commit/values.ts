@@ -1,7 +1,7 @@
 import { plainArray, textArray } from '#shared/db/array.ts';
 import { storable, storableJSON } from '#shared/db/storable.ts';
 import type { Started } from '#shared/messaging/realtime/run-events.ts';
-import { type IterationPath, innermost } from '#shared/workflow/progress/activation.ts';
+import { type IterationPath, innermost } from '#shared/workflow/progress/iteration-path.ts';
 import { briefOf } from '../state/large-outputs.ts';
 import { numbersOf, type PendingCommit, type PendingEvent } from '../state/pending-commit.ts';
 import type { Run } from '../state/run.ts';

@@ -1,7 +1,7 @@
 import { storableJSON } from '#shared/db/storable.ts';
 import { limitColumns } from '#shared/runs/accept.ts';
 import { limitsOf } from '#shared/workflow/limits.ts';
-import { innermost, pathKey } from '#shared/workflow/progress/activation.ts';
+import { innermost, pathKey } from '#shared/workflow/progress/iteration-path.ts';
 import type { Activation } from '#shared/workflow/progress/progress.ts';
 import type { AwaitedEvent, PendingMap } from '../state/pending-commit.ts';
 import type { Run } from '../state/run.ts';

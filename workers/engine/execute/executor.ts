@@ -9,7 +9,7 @@ import type { GraphNode } from '#shared/workflow/graph/graph.ts';
 import { namedAssets } from '#shared/workflow/nodes/named-assets.ts';
 import { withTimeToAnswer } from '#shared/workflow/options.ts';
 import type { Activation } from '#shared/workflow/progress/progress.ts';
-import { resolveConfig } from '#shared/workflow/resolve-arguments.ts';
+import { resolveConfig } from '#shared/workflow/resolve-config.ts';
 import { RefusedWrite } from '../../connections/refused-write.ts';
 import { maskIn } from '../../datasources/http/status.ts';
 import type { NodeContext, Park, WaitResult } from '../../nodes/executor.ts';
@@ -24,8 +24,8 @@ import { rootsOf, variablesOf, withLinks } from '../values/node-variables.ts';
 import { readScope, readScopeOfBody, residentScope } from '../values/read-values.ts';
 import type { ResidentValues } from '../values/resident-values.ts';
 import { parkNode } from '../waits/park.ts';
+import type { NodeResult } from './node-result.ts';
 import { type AttemptTask, createTask } from './task.ts';
-import type { NodeResult } from './transition.ts';
 
 /** Parts of the process that attempts use. */
 export interface Process {

@@ -7,7 +7,7 @@ import type { Chunk } from '../state/chunk.ts';
 import { shownError } from '../state/outcome.ts';
 import type { Run } from '../state/run.ts';
 import { outputText } from '../values/outputs.ts';
-import type { Transition } from './transition.ts';
+import type { Transition } from './node-result.ts';
 
 /** Begins the first item of a chunk. The event does not repeat the items, which the row of the chunk has. */
 export function beginChunk(run: Run, activation: Activation, { items, first, plan }: Chunk): Transition {

@@ -2,7 +2,7 @@ import { AppError } from '#shared/core/errors.ts';
 import type { Json, JsonObject } from '#shared/core/json.ts';
 import type { Repeat, RunEventPayload } from '#shared/messaging/realtime/run-events.ts';
 import { exitsOf, needsEdge, usualExitOf } from '#shared/workflow/nodes/properties.ts';
-import type { IterationPath } from '#shared/workflow/progress/activation.ts';
+import type { IterationPath } from '#shared/workflow/progress/iteration-path.ts';
 import type { Activation } from '#shared/workflow/progress/progress.ts';
 import type { Pin } from '#shared/workflow/test-mode.ts';
 import {
@@ -20,8 +20,8 @@ import {
 import type { PendingEvent } from '../state/pending-commit.ts';
 import type { Run } from '../state/run.ts';
 import { outputText } from '../values/outputs.ts';
+import type { Done, Limits, NodeResult, Transition } from './node-result.ts';
 import { beginChunk, completeChunk, failChunk } from './reduce-chunk.ts';
-import type { Done, Limits, NodeResult, Transition } from './transition.ts';
 
 /**
  * Applies the result of an activation to the run: records its event, moves the run's progress on, and returns what follows. It changes only

@@ -3,7 +3,7 @@ import type { Actor, Caller } from '#shared/core/caller.ts';
 import { AppError } from '#shared/core/errors.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import type { Logger } from '#shared/core/logger.ts';
-import { type IterationPath, idempotencyKey, innermost } from '#shared/workflow/progress/activation.ts';
+import { type IterationPath, idempotencyKey, innermost } from '#shared/workflow/progress/iteration-path.ts';
 import type { Activation } from '#shared/workflow/progress/progress.ts';
 import type { Printed } from '#shared/workflow/run-log.ts';
 import type { NodeRun, NodeVariables, WaitResult } from '../../nodes/executor.ts';

@@ -5,7 +5,7 @@ import type { GraphNode } from '#shared/workflow/graph/graph.ts';
 import { inOrder } from '#shared/workflow/graph/order.ts';
 import type { LoadedVersion } from '../state/run.ts';
 import { any, both, type Certainty, no, shownCertainty, yes } from './certainty.ts';
-import { evaluateNode } from './judge.ts';
+import { evaluateNode } from './evaluate-node.ts';
 import { createShow } from './show.ts';
 import { PlannedScope } from './values.ts';
 

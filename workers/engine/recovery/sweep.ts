@@ -3,7 +3,7 @@ import type { Logger } from '#shared/core/logger.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import type { Backplane } from '#shared/messaging/backplane/index.ts';
 import type { Producer } from '#shared/messaging/producer.ts';
-import { HAS_WAITING } from '#shared/runs/dispatch/dispatch-sql.ts';
+import { HAS_WAITING } from '#shared/runs/dispatch/fair-dispatch.ts';
 import type { Runs } from '#shared/runs/runs.ts';
 import type { Events } from '#shared/runs/send-event.ts';
 import { createLeader } from '../lease/leader.ts';

@@ -1,6 +1,5 @@
 import { FIRST_ID } from '#shared/core/ids.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import { QUEUED } from '#shared/runs/dispatch/dispatch-sql.ts';
 import {
   CREATOR,
   isPaused,
@@ -9,6 +8,7 @@ import {
   WITHHELD,
   WITHHELD_EXTENSION,
 } from '#shared/runs/dispatch/dispatch-window.ts';
+import { QUEUED } from '#shared/runs/dispatch/fair-dispatch.ts';
 
 /** Paused workflows or tenants that one round looks at; the next round goes on after them. */
 const AT_ONCE = 100;

@@ -1,7 +1,7 @@
 import { createBatcher } from '#shared/concurrency/batcher.ts';
 import { isRefusedStatement, type Pool } from '#shared/db/pool.ts';
 import type { RunEventPayload, Started } from '#shared/messaging/realtime/run-events.ts';
-import type { IterationPath } from '#shared/workflow/progress/activation.ts';
+import type { IterationPath } from '#shared/workflow/progress/iteration-path.ts';
 import { type Checkpoint, READ_VERSIONS } from '../state/checkpoint.ts';
 
 /** The history of a run that a restore reads: its last checkpoint and its events. Its waits are read elsewhere. */

@@ -1,7 +1,7 @@
 import { isJsonObject } from '#shared/core/json.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import type { Started } from '#shared/messaging/realtime/run-events.ts';
-import { type IterationPath, pathKey } from '#shared/workflow/progress/activation.ts';
+import { type IterationPath, pathKey } from '#shared/workflow/progress/iteration-path.ts';
 import type { Activation } from '#shared/workflow/progress/progress.ts';
 import type { Run } from '../state/run.ts';
 import type { Wait } from '../state/waits.ts';

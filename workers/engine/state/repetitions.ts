@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '#shared/core/json.ts';
 import type { Repeat } from '#shared/messaging/realtime/run-events.ts';
-import { type IterationPath, pathKey } from '#shared/workflow/progress/activation.ts';
+import { type IterationPath, pathKey } from '#shared/workflow/progress/iteration-path.ts';
 import type { Activation } from '#shared/workflow/progress/progress.ts';
 import type { ShownError } from '#shared/workflow/run-error.ts';
 import type { Source } from './source.ts';

@@ -1,6 +1,6 @@
 import { isJsonObject, type Json, type JsonObject } from '#shared/core/json.ts';
 import type { RunEventPayload } from '#shared/messaging/realtime/run-events.ts';
-import type { IterationPath } from '#shared/workflow/progress/activation.ts';
+import type { IterationPath } from '#shared/workflow/progress/iteration-path.ts';
 import type { PendingCommit } from './pending-commit.ts';
 import type { Source } from './source.ts';
 

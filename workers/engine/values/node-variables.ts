@@ -4,7 +4,7 @@ import { invalid } from '#shared/core/schema/issues.ts';
 import { type FormLinks, tokenOf } from '#shared/runs/form-links.ts';
 import type { GraphNode } from '#shared/workflow/graph/graph.ts';
 import { LINKS_ROOT } from '#shared/workflow/nodes/links-root.ts';
-import { pathKey } from '#shared/workflow/progress/activation.ts';
+import { pathKey } from '#shared/workflow/progress/iteration-path.ts';
 import type { Activation } from '#shared/workflow/progress/progress.ts';
 import type { LogLine } from '#shared/workflow/run-log.ts';
 import type { Roots } from '#shared/workflow/templates/templates.ts';

@@ -1,6 +1,6 @@
 import type { JsonObject } from '#shared/core/json.ts';
 import type { ReminderMessage } from '#shared/messaging/realtime/reminders.ts';
-import { innermost, pathKey } from '#shared/workflow/progress/activation.ts';
+import { innermost, pathKey } from '#shared/workflow/progress/iteration-path.ts';
 import type { Activation } from '#shared/workflow/progress/progress.ts';
 import type { Run } from '../state/run.ts';
 

@@ -1,6 +1,6 @@
 import type { JsonObject } from '#shared/core/json.ts';
 import type { Branch, Comparison, condition } from '#shared/workflow/nodes/kinds/condition.ts';
-import { decide, evaluate, type Test } from '../evaluate.ts';
+import { decide, evaluate, type Test } from '../evaluate-test.ts';
 import type { Executor, NodeContext, Task } from '../executor.ts';
 
 export const runCondition: Executor<typeof condition> = (task, context) => choose(task, context, 0);

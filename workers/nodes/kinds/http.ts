@@ -3,7 +3,7 @@ import type { Json } from '#shared/core/json.ts';
 import { invalidField } from '#shared/core/schema/issues.ts';
 import type { http } from '#shared/workflow/nodes/kinds/http.ts';
 import { LINKS_ROOT } from '#shared/workflow/nodes/links-root.ts';
-import { resolveTemplates } from '#shared/workflow/resolve-arguments.ts';
+import { resolveTemplates } from '#shared/workflow/resolve-config.ts';
 import { fillJSON } from '#shared/workflow/templates/fill-json.ts';
 import { evaluateIn, findTemplate, type Roots } from '#shared/workflow/templates/templates.ts';
 import { VARIABLES_ROOT } from '#shared/workflow/variables.ts';

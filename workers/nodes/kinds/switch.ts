@@ -1,6 +1,6 @@
 import type { JsonObject } from '#shared/core/json.ts';
 import type { SwitchCase, switchNode } from '#shared/workflow/nodes/kinds/switch.ts';
-import { decide, evaluate, type Test } from '../evaluate.ts';
+import { decide, evaluate, type Test } from '../evaluate-test.ts';
 import type { Executor, NodeContext, Task } from '../executor.ts';
 
 export const runSwitch: Executor<typeof switchNode> = (task, context) => choose(task, context, 0);

@@ -1,7 +1,7 @@
 import type { Json } from '#shared/core/json.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import { LogLevel } from '#shared/workflow/nodes/kinds/log.ts';
-import type { IterationPath } from '#shared/workflow/progress/activation.ts';
+import type { IterationPath } from '#shared/workflow/progress/iteration-path.ts';
 import { wordCut } from '#shared/workflow/run-log.ts';
 
 export interface LogRow {

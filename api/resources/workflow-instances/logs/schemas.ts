@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { quote } from '#shared/core/quote.ts';
 import { LogLevel } from '#shared/workflow/nodes/kinds/log.ts';
-import { IterationPath } from '#shared/workflow/progress/activation.ts';
+import { IterationPath } from '#shared/workflow/progress/iteration-path.ts';
 import { exampleLogLine } from '../examples.ts';
 
 /** The position of a line: the number of its event, and its number among the lines of the event. */

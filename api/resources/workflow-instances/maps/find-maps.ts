@@ -1,5 +1,5 @@
 import type { Pool } from '#shared/db/pool.ts';
-import type { IterationPath } from '#shared/workflow/progress/activation.ts';
+import type { IterationPath } from '#shared/workflow/progress/iteration-path.ts';
 
 interface MapRow {
   id: string;

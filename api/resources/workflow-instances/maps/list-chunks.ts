@@ -1,6 +1,6 @@
 import { AppError } from '#shared/core/errors.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import type { IterationPath } from '#shared/workflow/progress/activation.ts';
+import type { IterationPath } from '#shared/workflow/progress/iteration-path.ts';
 import type { RunStatus } from '#shared/workflow/progress/status.ts';
 import { tenantRoute } from '../../../context/routes.ts';
 import { findReadableRun, VALUES } from '../../../runs/find-run.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { IterationPath } from '#shared/workflow/progress/activation.ts';
+import { IterationPath } from '#shared/workflow/progress/iteration-path.ts';
 import { ID } from '../../../http/fields/id.ts';
 import { Status } from '../../../runs/run-schemas.ts';
 import { exampleMapChunk } from '../examples.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { IterationPath } from '#shared/workflow/progress/activation.ts';
+import { IterationPath } from '#shared/workflow/progress/iteration-path.ts';
 import { VersionInBody } from '../../../http/fields/version-name.ts';
 import { argsOf, runInputs } from '../../../runs/run-inputs.ts';
 import { Tags } from '../../../runs/run-schemas.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { quote } from '#shared/core/quote.ts';
-import { IterationPath } from '#shared/workflow/progress/activation.ts';
+import { IterationPath } from '#shared/workflow/progress/iteration-path.ts';
 import { ID } from '../../../http/fields/id.ts';
 import { StatusOfNode, Stored } from '../../../runs/run-schemas.ts';
 import { exampleStepInput } from '../examples.ts';

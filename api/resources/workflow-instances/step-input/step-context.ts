@@ -6,8 +6,8 @@ import type { CheckedNode } from '#shared/workflow/graph/check-node.ts';
 import { nodesBefore } from '#shared/workflow/graph/nodes-before.ts';
 import type { AnyNode } from '#shared/workflow/nodes/index.ts';
 import { isSpread } from '#shared/workflow/nodes/properties.ts';
-import { type IterationPath, innermost } from '#shared/workflow/progress/activation.ts';
-import { contextPatch } from '#shared/workflow/resolve-arguments.ts';
+import { type IterationPath, innermost } from '#shared/workflow/progress/iteration-path.ts';
+import { contextPatch } from '#shared/workflow/resolve-config.ts';
 import { ERROR_AROUND_KEY, ERROR_KEY, passedError } from '#shared/workflow/run-error.ts';
 import type { KnownContext } from './fill-settings.ts';
 import {

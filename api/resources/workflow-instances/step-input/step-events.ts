@@ -2,7 +2,7 @@ import type { Json } from '#shared/core/json.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import type { LargeOutput, Repeat } from '#shared/messaging/realtime/run-events.ts';
 import { nodeEvents } from '#shared/runs/node-event-rows.ts';
-import type { IterationPath } from '#shared/workflow/progress/activation.ts';
+import type { IterationPath } from '#shared/workflow/progress/iteration-path.ts';
 import type { NodeStatus } from '#shared/workflow/progress/status.ts';
 import type { ShownError } from '#shared/workflow/run-error.ts';
 

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createAsset, deleteAsset } from '#api/assets/assets.ts';
 import { tenantEntityManager } from '#api/tenant/entity-manager.ts';
 import { changeRules } from '#shared/access/policy/change.ts';
-import { createPolicy, type Policy } from '#shared/access/policy/enforcer.ts';
+import { createPolicy, type Policy } from '#shared/access/policy/policy.ts';
 import type { Caller } from '#shared/core/caller.ts';
 import { newID } from '#shared/core/ids.ts';
 import { createPool, type Pool } from '#shared/db/pool.ts';

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { newID } from '#shared/core/ids.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import { insertRuns, type NewRun } from '#shared/runs/accept.ts';
-import { DISPATCH, HAS_WAITING } from '#shared/runs/dispatch/dispatch-sql.ts';
+import { DISPATCH, HAS_WAITING } from '#shared/runs/dispatch/fair-dispatch.ts';
 import { createRuns, type Runs } from '#shared/runs/runs.ts';
 import { limitsOf } from '#shared/workflow/limits.ts';
 import { WorkflowOptions } from '#shared/workflow/options.ts';

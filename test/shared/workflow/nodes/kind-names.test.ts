@@ -20,7 +20,7 @@ const otherMeanings: readonly [path: string, words: readonly string[], meaning: 
   ['api/bundles/examples.ts', ['dataQuery'], 'a type of asset'],
   ['api/bundles/export/export.ts', ['dataQuery'], 'a type of asset'],
   ['api/bundles/rollback/still-used.ts', ['dataQuery'], 'a type of asset'],
-  ['api/mcp/door.ts', ['http'], 'the beginning of an address'],
+  ['api/mcp/resource-metadata.ts', ['http'], 'the beginning of an address'],
   ['api/tools/composed.ts', ['dataQuery'], 'the beginning of a name'],
   ['api/tools/hints.ts', ['start', 'end'], 'words of an example'],
   ['api/tools/in-process.ts', ['end'], 'a method'],

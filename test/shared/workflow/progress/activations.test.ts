@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Graph } from '#shared/workflow/graph/graph.ts';
 import { divide } from '#shared/workflow/graph/regions.ts';
-import { type IterationPath, idempotencyKey, innermost, pathKey } from '#shared/workflow/progress/activation.ts';
+import { type IterationPath, idempotencyKey, innermost, pathKey } from '#shared/workflow/progress/iteration-path.ts';
 import { type Activation, Progress } from '#shared/workflow/progress/progress.ts';
 import { AFTER, type Drawing, draw, type Item, items } from '#test/support/drawn-loops.ts';
 

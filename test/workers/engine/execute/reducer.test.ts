@@ -5,9 +5,9 @@ import { createLogger } from '#shared/core/logger.ts';
 import type { Activation } from '#shared/workflow/progress/progress.ts';
 import { aClaimedRun } from '#test/support/claimed-run.ts';
 import { noops } from '#test/support/graphs.ts';
+import type { Transition } from '#workers/engine/execute/node-result.ts';
 import { reduce } from '#workers/engine/execute/reducer.ts';
 import { createTask } from '#workers/engine/execute/task.ts';
-import type { Transition } from '#workers/engine/execute/transition.ts';
 import type { Run } from '#workers/engine/state/run.ts';
 
 const limits = { nodeOutputMaxBytes: 100, runOutputMaxBytes: 1_000 };

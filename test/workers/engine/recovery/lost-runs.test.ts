@@ -4,7 +4,7 @@ import { type Deployment, startDeployment } from '#test/support/deployment.ts';
 import { testLogger } from '#test/support/environment.ts';
 import { graph, noop, noops } from '#test/support/graphs.ts';
 import { eventually } from '#test/support/settle.ts';
-import { failStaleRuns } from '#workers/engine/recovery/boot.ts';
+import { failStaleRuns } from '#workers/engine/recovery/fail-stale-runs.ts';
 
 /** Each test leaves the rows as a crash between two statements of the protocol would, and then starts a worker. */
 describe('after a crash at any point', () => {

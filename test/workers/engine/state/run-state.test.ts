@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { runSync } from '#shared/concurrency/cooperative.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import { compileGraph, type GraphNode, WorkflowEdge, WorkflowNode } from '#shared/workflow/graph/graph.ts';
-import { pathKey } from '#shared/workflow/progress/activation.ts';
+import { pathKey } from '#shared/workflow/progress/iteration-path.ts';
 import type { Activation } from '#shared/workflow/progress/progress.ts';
 import type { ShownError } from '#shared/workflow/run-error.ts';
 import { withBodies } from '#test/support/bodies.ts';

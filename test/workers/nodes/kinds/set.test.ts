@@ -3,7 +3,7 @@ import { runSync } from '#shared/concurrency/cooperative.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import { compileGraph } from '#shared/workflow/graph/graph.ts';
 import { set } from '#shared/workflow/nodes/kinds/set.ts';
-import { contextPatch } from '#shared/workflow/resolve-arguments.ts';
+import { contextPatch } from '#shared/workflow/resolve-config.ts';
 import { aNodeRun } from '#test/support/node-run.ts';
 import type { NodeContext } from '#workers/nodes/executor.ts';
 import { runSet } from '#workers/nodes/kinds/set.ts';

@@ -2,7 +2,7 @@ import type { Rights } from '#shared/access/policy/rights.ts';
 import { isJsonObject } from '#shared/core/json.ts';
 import { requireValue } from '#shared/core/schema/parse.ts';
 import { triggerQuery } from '#shared/triggers/listeners/actions.ts';
-import { resolveTemplates } from '#shared/workflow/resolve-arguments.ts';
+import { resolveTemplates } from '#shared/workflow/resolve-config.ts';
 import type { Queries } from '../../../datasources/queries/queries.ts';
 import type { RunAction } from './action.ts';
 import { creatorMayNot } from './creator-rights.ts';

@@ -5,7 +5,7 @@ import type { RowEviction } from '#shared/db/evict-oldest.ts';
 import type { IdempotencyClaim } from '#shared/db/idempotency.ts';
 import type { Events } from '#shared/runs/send-event.ts';
 import { sendEvent } from '#shared/triggers/listeners/actions.ts';
-import { resolveTemplates } from '#shared/workflow/resolve-arguments.ts';
+import { resolveTemplates } from '#shared/workflow/resolve-config.ts';
 import type { RunAction } from './action.ts';
 
 /** Pause before the key is claimed again, while another attempt with the same key is under way. */

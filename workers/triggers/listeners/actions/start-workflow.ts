@@ -12,7 +12,7 @@ import { runIDOf } from '#shared/triggers/listeners/run-id.ts';
 import { resolveInputs } from '#shared/workflow/inputs.ts';
 import { governRun } from '#shared/workflow/limits.ts';
 import { runTimeoutMs, WorkflowOptions } from '#shared/workflow/options.ts';
-import { resolveTemplates } from '#shared/workflow/resolve-arguments.ts';
+import { resolveTemplates } from '#shared/workflow/resolve-config.ts';
 import type { RunAction } from './action.ts';
 import { creatorMayNot } from './creator-rights.ts';
 

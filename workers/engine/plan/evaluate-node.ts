@@ -4,7 +4,7 @@ import type { PlannedNode } from '#shared/messaging/queues/workflow-plans.ts';
 import type { GraphNode } from '#shared/workflow/graph/graph.ts';
 import { exitsOf, isPure, isSpread, usualExitOf } from '#shared/workflow/nodes/properties.ts';
 import { takenFrom } from '#shared/workflow/progress/progress.ts';
-import { contextPatch, resolveConfig } from '#shared/workflow/resolve-arguments.ts';
+import { contextPatch, resolveConfig } from '#shared/workflow/resolve-config.ts';
 import type { NodeContext, NodeRun } from '../../nodes/executor.ts';
 import { executorOf } from '../../nodes/index.ts';
 import { exitAfterFailure, shownError } from '../state/outcome.ts';

@@ -4,7 +4,7 @@ import { runSync } from '#shared/concurrency/cooperative.ts';
 import { AppError } from '#shared/core/errors.ts';
 import type { Json, JsonObject } from '#shared/core/json.ts';
 import { compileGraph, type GraphNode } from '#shared/workflow/graph/graph.ts';
-import { contextPatch, hasTemplate, resolveConfig, resolveTemplates } from '#shared/workflow/resolve-arguments.ts';
+import { contextPatch, hasTemplate, resolveConfig, resolveTemplates } from '#shared/workflow/resolve-config.ts';
 
 const scope: JsonObject = {
   input: { id: 7, name: 'Ada', 'user-name': 'ada', yes: true, none: null, zero: 0, tags: ['a', 'b'], nested: [[1, 2]] },

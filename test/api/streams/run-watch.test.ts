@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { sendTo } from '#api/realtime/sockets/socket.ts';
-import { createRunWatch, type RunWatch } from '#api/streams/watch.ts';
+import { createRunWatch, type RunWatch } from '#api/streams/run-watch.ts';
 import { newID } from '#shared/core/ids.ts';
 import { createPool, type Pool } from '#shared/db/pool.ts';
 import type { ServerMessage } from '#shared/messaging/realtime/events.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { QUESTION_HEADS } from '#api/realtime/feeds/question-changes.ts';
-import { RUN_HEADS } from '#api/realtime/feeds/run-changes.ts';
+import { RUN_HEADS } from '#api/realtime/feeds/tenant-run-changes.ts';
 import { newID } from '#shared/core/ids.ts';
 import { type Cluster, startCluster } from '../../../support/cluster.ts';
 import { explaining } from '../../../support/explaining.ts';

@@ -1,5 +1,5 @@
 import type { ServerMessage } from '#shared/messaging/realtime/events.ts';
-import type { RunWatch } from '../../streams/watch.ts';
+import type { RunWatch } from '../../streams/run-watch.ts';
 import { type ClientSocket, type Follower, sendTo, type Told } from '../sockets/socket.ts';
 
 /**

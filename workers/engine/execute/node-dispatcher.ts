@@ -9,9 +9,9 @@ import { remind } from '../waits/reminders.ts';
 import type { WaitRow } from '../waits/wait-results.ts';
 import { computeNode, executeNode, type Process, withoutExecution } from './executor.ts';
 import { InlineBatch } from './inline-batch.ts';
+import type { NodeResult, Transition } from './node-result.ts';
 import { reduce } from './reducer.ts';
 import { isShortNode, type Slots } from './slots.ts';
-import type { NodeResult, Transition } from './transition.ts';
 
 /**
  * An owned run yields after this time if other runs wait. A limit by the number of nodes would be worse: the claim of the next run costs as

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { sidesOf } from '#api/audit/sides.ts';
+import { sidesOf } from '#api/audit/old-and-new-values.ts';
 
 const long = (end: string) => `${'a'.repeat(5_000)}${end}${'b'.repeat(5_000)}`;
 /** As a flush has it, and as a statement of our own. */
