@@ -659,12 +659,12 @@ describe('processes of one tenant each', () => {
     const askOn = async () => {
       while (isFlooded) await ask('busy');
     };
-    const flood = Promise.all(Array.from({ length: 20 }, askOn));
+    const flood = Promise.all(Array.from({ length: 5 }, askOn));
 
-    expect(await Promise.all(['a', 'b', 'c'].map(askAndRead))).toEqual(['a', 'b', 'c']);
+    expect(await Promise.all(['a', 'b'].map(askAndRead))).toEqual(['a', 'b']);
     isFlooded = false;
     // One of the busy tenant, and one each of the others, at least.
-    expect(pids.size).toBeGreaterThanOrEqual(4);
+    expect(pids.size).toBeGreaterThanOrEqual(3);
     expect(sandbox.processes).toBe(1);
     await flood;
   });
