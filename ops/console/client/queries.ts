@@ -1,5 +1,6 @@
 import { MutationCache, QueryCache, QueryClient } from '@tanstack/react-query';
 import { APIError } from './rest.ts';
+import { getSession, subscribe } from './session.ts';
 
 /** The cache of read data. A refusal is final; a server that is away is asked again. */
 export const queries = new QueryClient({
@@ -20,6 +21,15 @@ export const queries = new QueryClient({
       retryDelay: (attempt) => Math.min(500 * 2 ** attempt, 4_000),
     },
   },
+});
+
+// Data that one user has read must not be shown to the next one in the same tab.
+let reader = getSession()?.email;
+subscribe(() => {
+  const email = getSession()?.email;
+  if (email === reader) return;
+  reader = email;
+  queries.clear();
 });
 
 /** A page that is refused something has offered it by permissions that are no longer those of the caller. */

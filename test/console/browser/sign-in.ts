@@ -57,6 +57,24 @@ export function signInTests(stage: () => Stage): void {
     await page.getByText('You are in no tenant yet').waitFor();
     await page.close();
   });
+
+  test('as another user in the same tab: nothing is shown that the one before has read', async () => {
+    const { cluster, tenant, visit } = stage();
+    const page = await visit(`${cluster.baseURL}/console/`);
+    const signIn = async (email: string) => {
+      await page.getByLabel('E-mail address').fill(email);
+      await page.keyboard.press('Enter');
+      await page.getByRole('heading', { name: 'Tenants', exact: true }).waitFor();
+    };
+    await signIn(tenant.creator.email);
+    await page.locator(`a[href*="${tenant.id}"]`).first().waitFor();
+    await page.getByRole('button', { name: /^Account of/ }).click();
+    await page.getByRole('menuitem', { name: 'Sign out' }).click();
+    await signIn('next-user@example.com');
+    await page.getByText('You are in no tenant yet').waitFor();
+    expect(await page.locator(`a[href*="${tenant.id}"]`).count()).toBe(0);
+    await page.close();
+  });
 }
 
 interface Stored {
