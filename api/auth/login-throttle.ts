@@ -17,6 +17,7 @@ export interface LoginThrottle {
 interface Attempt {
   email: string;
   network: string;
+  /** Whether a user has signed in to the account from this network before. */
   isKnownHere: boolean;
 }
 

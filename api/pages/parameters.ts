@@ -20,7 +20,10 @@ export function resolveParameters(declared: JsonObject, given: JsonObject): Json
   return Object.fromEntries(values);
 }
 
-/** Whether a value can have come from the declared one by filling in its templates. */
+/**
+ * Whether a value can have come from the declared one by filling in its templates: a caller may choose what a template inserts, and nothing
+ * that the page has fixed.
+ */
 function fits(declared: Json, given: Json): boolean {
   if (typeof declared === 'string') return fitsText(declared, given);
   if (Array.isArray(declared))

@@ -24,7 +24,10 @@ export async function addMember(query: Query, { tenantID, userID, roleIDs, folde
   return true;
 }
 
-/** Removes a member from a tenant, with all rules of and on the member, and all rights of the member's API keys. */
+/**
+ * Removes a member from a tenant, with the rules that give the member rights, the rules that give others rights on the member, and all
+ * rights of the member's API keys.
+ */
 export async function removeMember(
   query: Query,
   { tenantID, userID }: { tenantID: string; userID: string },

@@ -29,7 +29,7 @@ export function resolveConfig(node: GraphNode, scope: JsonObject, more: Roots = 
 export interface ResolveOptions {
   /** The root of the paths into `scope`. */
   root?: string | undefined;
-  /** Values under other roots. */
+  /** Values under other first names of paths than `root`, such as the `vars` of `{{vars.day}}`. */
   more?: Roots;
   /** Top-level fields that are not resolved. */
   raw?: readonly string[] | undefined;

@@ -85,7 +85,7 @@ function pathOf(position: Position): (string | number)[] {
 
 /** The schemas of one position, and what they read of a value there. */
 interface Part {
-  /** No key can be unknown in here, however deep. */
+  /** Whether the schemas accept every key at every depth, so that a walk of the value would report nothing. */
   readonly isSilent: boolean;
   keysOf(value: object): Keys;
   elementsOf(value: readonly unknown[]): (index: number) => Part | undefined;
@@ -204,7 +204,7 @@ function readersIn(schema: Schema, value: object): readonly Schema[] {
   return inner ? readersIn(inner, value) : [schema];
 }
 
-/** Whether no object in the schema, at any depth, can have an unknown key. */
+/** Whether the schema accepts every key at every depth, so that no unknown field can be reported. */
 function isSilent(schema: Schema): boolean {
   const reached = new Set([schema]);
   for (const one of reached) for (const part of insideOf(one)) reached.add(part);

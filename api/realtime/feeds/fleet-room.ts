@@ -14,7 +14,7 @@ const EVERY_MS = 2_000;
 /** Rooms of a socket: each room of a tenant is a reading of its own. */
 const MAX_ROOMS = 5;
 const FLEET = 'fleet';
-/** Bytes of a message; operators name rooms, nothing else. */
+/** Bytes of a message of an operator: it holds the name of a room and nothing else. */
 const MAX_BYTES = 4 * 1_024;
 
 type OperatorEvents = { [E in keyof typeof operatorEvents]: (payload: AnyServerPayload<E>) => void };

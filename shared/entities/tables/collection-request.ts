@@ -11,7 +11,7 @@ export const CollectionRequestSchema = defineEntity({
     id: p.uuid().primary(),
     tenantID: p.uuid(),
     instanceID: p.uuid(),
-    /** Null for the test of an unsaved graph. Set by the database. */
+    /** The workflow of the run, which a trigger of the database copies; null for the test of an unsaved graph. */
     workflowID: p.uuid().nullable(),
     nodeID: p.text(),
     iteration: p.integer(),

@@ -53,7 +53,7 @@ export class RunState {
   #outputLength = 0;
   /** Length of the input of the run, or in a chunk of a map of its items. */
   readonly #givenLength: number;
-  /** Length of the outputs of the end nodes that were reached. */
+  /** Characters of JSON in the outputs of the end nodes that were reached. */
   #endLength = 0;
 
   /** `chunk`: if the run is a chunk of a map, the scope around the map node, and the items that the run processes. */

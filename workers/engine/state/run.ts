@@ -206,7 +206,7 @@ export class Run {
   }
 
   /**
-   * Keeps the run from ending or parking until the activation is executed. For activations that no event announces: the first of a run, and
+   * Keeps the run from ending or parking until the activation is executed. For activations without an event RUNNING that would say so: the first of a run, and
    * one that continues after its iterations.
    */
   expect(activation: Activation): void {

@@ -21,13 +21,16 @@ interface Parking {
 /** All parks but those of nodes that repeat their body, here or in chunks. */
 export type OwnPark = Exclude<Park, { park: 'iterations' | 'chunks' }>;
 
-/** A park as changes for the next commit: the event for clients, the wait, and its child, its question or its map. */
+/**
+ * The changes of the next commit that let a node wait: the event for clients, the wait, and what is waited for: a run of a sub-workflow,
+ * a question or a map.
+ */
 export interface Parked {
   event: Outcome;
   wait: Wait;
 }
 
-/** Prepares the park of a node. Throws if its sub-workflow cannot be started. */
+/** Prepares the wait of a node. A node that waits for a sub-workflow starts it in the same commit; throws if that cannot be started. */
 export async function parkNode(
   { pool, config }: Parking,
   run: Run,

@@ -6,6 +6,7 @@ export type Reply = Buffer | string | null | Reply[];
 
 const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
+/** Converts a reply to JSON: integers to numbers, bytes to text, or to base64 if asked for. */
 export function written(reply: Reply, encoding: 'text' | 'base64'): Json {
   if (reply === null) return null;
   if (typeof reply === 'string') return numberOf(reply);
