@@ -43,7 +43,10 @@ export function createTrailRetention({ pool, settings, leads, logger, everyMs = 
 }
 
 /** Deletes the oldest seals with their rows. Returns how many seals it retired. */
-export async function retireTrails(pool: Pool, { auditMs, minAuditMs, maxAuditMs }: TrailRetention): Promise<number> {
+export async function retireTrails(
+  pool: Pick<Pool, 'query'>,
+  { auditMs, minAuditMs, maxAuditMs }: TrailRetention,
+): Promise<number> {
   const { rows } = await pool.query<{ n: number }>({
     name: 'retire_audit_trails',
     text: RETIRE,

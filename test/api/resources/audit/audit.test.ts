@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { newID } from '#shared/core/ids.ts';
+import { inTransaction, type Pool } from '#shared/db/pool.ts';
 import { retireTrails } from '#workers/maintenance/audit/retire-trails.ts';
 import { createTrailSeals } from '#workers/maintenance/audit/seal-trails.ts';
 import { type Cluster, startCluster } from '../../../support/cluster.ts';
@@ -475,8 +476,8 @@ test('a burst of one tenant keeps the rows of another waiting for no further rou
 
 const DAY_MS = 86_400_000;
 
-async function retire(minAuditMs = DAY_MS): Promise<void> {
-  while ((await retireTrails(cluster.pool, { auditMs: 90 * DAY_MS, minAuditMs, maxAuditMs: 400 * DAY_MS })) > 0);
+async function retire(minAuditMs = DAY_MS, pool: Pick<Pool, 'query'> = cluster.pool): Promise<void> {
+  while ((await retireTrails(pool, { auditMs: 90 * DAY_MS, minAuditMs, maxAuditMs: 400 * DAY_MS })) > 0);
 }
 
 test('old entries are deleted with their seals, as long as their tenant keeps them', async () => {
@@ -486,17 +487,20 @@ test('old entries are deleted with their seals, as long as their tenant keeps th
     expect((await admin(long).patch('T/audit/retention', { days })).body.error.message).toBe(
       `days: must be 2 to 400 in this deployment, received ${days}`,
     );
-  await admin(short).patch('T/audit/retention', { days: 3 });
-  await retire(150 * DAY_MS);
-  const oldRows = async ({ id }: TestTenant) =>
+  const oldRows = async ({ id }: TestTenant, query: Pick<Pool, 'query'> = cluster.pool) =>
     (
-      await cluster.pool.query(
-        `select from audit_record where tenant_id = $1 and created_at < now() - interval '50 days'`,
-        [id],
-      )
+      await query.query(`select from audit_record where tenant_id = $1 and created_at < now() - interval '50 days'`, [
+        id,
+      ])
     ).rows.length;
-  expect([await oldRows(short), await oldRows(long)]).toEqual([4, 2]);
-  await admin(short).patch('T/audit/retention', { days: null });
+  // The worker of the cluster retires trails as well, by a lower minimum. It waits for this transaction.
+  await inTransaction(cluster.pool, async (client) => {
+    await client.query('lock table audit_seal in share row exclusive mode');
+    await admin(short).patch('T/audit/retention', { days: 3 });
+    await retire(150 * DAY_MS, client);
+    expect([await oldRows(short, client), await oldRows(long, client)]).toEqual([4, 2]);
+    await admin(short).patch('T/audit/retention', { days: null });
+  });
   await retire();
   expect([await oldRows(short), await oldRows(long)]).toEqual([0, 2]);
   expect(await verify(short)).toMatchObject({ isIntact: true });
