@@ -26,8 +26,11 @@ import type { TestResult } from './run-vitest.ts';
 /** The suite on both backplanes has to stay below this on two cores with no other work. */
 const BUDGET = { seconds: 480, processorSeconds: 900 };
 
-/** Continuous integration fails beyond this: other work on the machine adds to the clock, and little to the processor time. */
-const MAX_PROCESSOR_SECONDS = 4 * BUDGET.processorSeconds;
+/**
+ * Continuous integration fails beyond this: other work on the machine adds to the clock, and less to the processor time. A machine there
+ * took 2.6 times the processor time of ours, and 5.5 times the clock.
+ */
+const MAX_PROCESSOR_SECONDS = 5 * BUDGET.processorSeconds;
 
 const sharedMemory = '/dev/shm';
 
