@@ -778,6 +778,15 @@ describe('tokens that no connection has any more', () => {
     await revoked(tokens);
   });
 
+  /** Waits for the end of an attempt. Its claim counts it already, but lasts for a minute and not for a pause. */
+  async function postponed(): Promise<void> {
+    await eventually(async () => {
+      const [row] = await waiting();
+      expect(row.attempts).toBeGreaterThan(0);
+      expect(row.ready_at - Date.now()).toBeLessThan(30_000);
+    });
+  }
+
   /** Makes the workers try again at once. */
   async function makeDue(): Promise<void> {
     await cluster.pool.query('update oauth_revocation set ready_at = now() where tenant_id = $1', [tenant.id]);
@@ -788,7 +797,7 @@ describe('tokens that no connection has any more', () => {
     const id = await connect(account);
     provider.setAway(true);
     await api.delete(`T/oauth-connections/${id}`);
-    await eventually(async () => expect(await waiting()).toMatchObject([{ attempts: 1 }]));
+    await postponed();
 
     await cluster.pool.query('update oauth_revocation set attempts = 79 where tenant_id = $1', [tenant.id]);
     await makeDue();
@@ -810,7 +819,7 @@ describe('tokens that no connection has any more', () => {
     const tokens = await tokensOf(id);
     provider.setAway(true);
     await api.delete(`T/oauth-connections/${id}`);
-    await eventually(async () => expect((await waiting())[0]?.attempts).toBe(1));
+    await postponed();
     provider.setAway(false);
     const count = provider.revocations;
 
