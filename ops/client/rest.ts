@@ -2463,7 +2463,7 @@ export interface paths {
         put?: never;
         /**
          * Process dead letters again
-         * @description Gives the dead letters of a listener that match to workers again, the oldest first and at most 5,000 in one request. Actions that have succeeded are not done again.
+         * @description Gives the dead letters of a listener that match to workers again, the oldest first and at most 5,000 in one request. Actions that have succeeded are not done again. One whose id another delivery has had that was accepted becomes a duplicate of it.
          *
          *     Permission: `listener.execute`
          */
@@ -2485,7 +2485,7 @@ export interface paths {
         put?: never;
         /**
          * Process a dead letter again
-         * @description Gives a dead letter to workers again. With another body or other headers, a corrected copy takes its place, and the event itself is `replaced`. Actions that have succeeded are not done again.
+         * @description Gives a dead letter to workers again. With another body or other headers, a corrected copy takes its place, and the event itself is `replaced`. Actions that have succeeded are not done again. If another delivery with its id was accepted meanwhile, it becomes a duplicate of that.
          *
          *     Permission: `listener.execute`
          */
@@ -13311,6 +13311,11 @@ export interface components {
             /** @example null */
             replayOf: string | null;
             /**
+             * Format: uuid
+             * @description The event that was processed in its place, if it is a duplicate
+             */
+            duplicateOf?: string;
+            /**
              * @description What was done, for people
              * @example Done
              */
@@ -13323,6 +13328,11 @@ export interface components {
             unknownFieldCount?: components["schemas"]["UnknownFieldCount"];
             /** @example 1000 */
             redriven: number;
+            /**
+             * @description Dead letters that are not processed again, because another delivery with their id was accepted
+             * @example 0
+             */
+            duplicates: number;
             /**
              * @description There may be more: ask again
              * @example false
@@ -13389,6 +13399,11 @@ export interface components {
             eventID: string;
             /** @example null */
             replayOf: string | null;
+            /**
+             * Format: uuid
+             * @description The event that was processed in its place, if it is a duplicate
+             */
+            duplicateOf?: string;
             /**
              * @description What was done, for people
              * @example Done
@@ -27846,6 +27861,7 @@ export interface operations {
                      * @example {
                      *       "success": true,
                      *       "redriven": 1000,
+                     *       "duplicates": 0,
                      *       "hasMore": false,
                      *       "lastAt": "2026-03-05T14:05:32.480Z",
                      *       "message": "Done"
@@ -27902,6 +27918,7 @@ export interface operations {
                      *       "success": true,
                      *       "eventID": "01990d3e-5c00-7a10-8000-00000000001f",
                      *       "replayOf": null,
+                     *       "duplicateOf": "018f3c1e-7c1a-7b3a-9b1e-2f4d5c6b7a89",
                      *       "message": "Done"
                      *     }
                      */
@@ -27948,6 +27965,7 @@ export interface operations {
                      *       "success": true,
                      *       "eventID": "01990d3e-5c00-7a10-8000-00000000001f",
                      *       "replayOf": null,
+                     *       "duplicateOf": "018f3c1e-7c1a-7b3a-9b1e-2f4d5c6b7a89",
                      *       "message": "Done"
                      *     }
                      */

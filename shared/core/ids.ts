@@ -36,5 +36,10 @@ export function idAt(ms: number): string {
   return `${time.slice(0, 8)}-${time.slice(8)}-7000-8000-000000000000`;
 }
 
+/** The moment at which an id was made, in milliseconds. */
+export function momentOfID(id: string): number {
+  return Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
+}
+
 /** The id before all others, from which a read by pages begins. */
 export const FIRST_ID = '00000000-0000-0000-0000-000000000000';

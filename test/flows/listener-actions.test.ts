@@ -13,6 +13,7 @@ import {
 } from '#test/support/factories.ts';
 import { startHTTP } from '#test/support/http-server.ts';
 import { eventually } from '#test/support/settle.ts';
+import { deletionOf } from '#workers/maintenance/retention/tables.ts';
 import { dispatchWaiting } from '#workers/triggers/listeners/dispatch-events.ts';
 import { showDeadLetters } from '#workers/triggers/listeners/show-dead-letters.ts';
 
@@ -427,6 +428,67 @@ test('dead letters are listed, read, corrected, redriven at a rate, replayed and
   expect((await api(reader).get(path)).status).toBe(200);
   for (const write of ['redrive', 'purge', `${first}/replay`, `${first}/redrive`])
     expect((await api(reader).post(`${path}/${write}`, {})).status, write).toBe(403);
+});
+
+test('a dead letter whose sender has repeated the delivery with success becomes a duplicate', async () => {
+  const workflow = await aWorkflow(cluster, { tenant });
+  const { pool } = cluster.context;
+  const listener = await aListener(cluster, {
+    tenant,
+    actions: [transform('throw new Error("no");'), start(workflow.id)],
+  });
+  const path = `T/listeners/${listener.id}/events`;
+  const runs = () => count(`workflow_instance where tenant_id = $1 and workflow_id = $2`, [tenant.id, workflow.id]);
+  const send = async (id: string) => {
+    const response = await fetch(`${cluster.baseURL}/webhooks/v1/inbound/${listener.id}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'idempotency-key': id },
+      body: '{}',
+    });
+    return ((await response.json()) as { eventID: string }).eventID;
+  };
+  const die = async (id: string) => {
+    const eventID = await send(id);
+    await reaches(listener, eventID, 'dead');
+    return eventID;
+  };
+  const repeated = [await die('a'), await die('a'), await die('a'), await die('a')];
+  const never = [await die('b'), await die('b')];
+  const early = await die('c');
+  const corrected = await die('d');
+  // Outside of the window of what follows: the sender uses the id again for something else.
+  await pool.query(`update listener_event set received_at = received_at - interval '2 days' where id = $1`, [early]);
+  await api().patch(`T/listeners/${listener.id}`, { transformScript: 'return event;' });
+  const [good = '', other = ''] = [await send('a'), await send('c')];
+  await reaches(listener, good, 'done');
+  await reaches(listener, other, 'done');
+  // The claims have run out, and the retention of their rows has come by.
+  await pool.query('update listener_dedup set expires_at = now() where listener_id = $1', [listener.id]);
+  await pool.query(deletionOf('listener_dedup'), [0]);
+  expect(await runs()).toBe(2);
+
+  const [first = '', last = ''] = [repeated[0], repeated.at(-1)];
+  const one = await api().post(`${path}/${first}/redrive`, {});
+  expect(one).toMatchObject({ status: 200, body: { eventID: first, replayOf: null, duplicateOf: good } });
+  const edited = await api().post(`${path}/${last}/redrive`, { bodyText: '{"n":1}' });
+  expect(edited).toMatchObject({ status: 200, body: { eventID: last, replayOf: null, duplicateOf: good } });
+  const copy = await api().post(`${path}/${corrected}/redrive`, { bodyText: '{"n":1}' });
+  expect(copy.body).toMatchObject({ replayOf: corrected });
+  expect(copy.body).not.toHaveProperty('duplicateOf');
+  const all = await api().post(`${path}/redrive`, {});
+  expect(all.body).toMatchObject({ redriven: 2, duplicates: 3, hasMore: false });
+
+  await reaches(listener, never[0] ?? '', 'done');
+  await reaches(listener, early, 'done');
+  await reaches(listener, copy.body.eventID, 'done');
+  for (const id of repeated)
+    expect(await eventOf(listener, id)).toMatchObject({ state: 'duplicate', duplicateOf: good, error: null });
+  expect(await eventOf(listener, never[1] ?? '')).toMatchObject({ state: 'duplicate', duplicateOf: never[0] });
+  expect(await runs()).toBe(5);
+  // A redriven event, and a corrected copy, hold their ids for what the sender repeats.
+  await reaches(listener, await send('b'), 'duplicate');
+  await reaches(listener, await send('d'), 'duplicate');
+  expect(await runs()).toBe(5);
 });
 
 test('a thousand dead letters are redriven at fifty in a second, and every one is processed once', async () => {

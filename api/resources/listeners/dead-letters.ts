@@ -1,8 +1,10 @@
 import type { z } from 'zod';
 import { AppError } from '#shared/core/errors.ts';
 import { newID } from '#shared/core/ids.ts';
-import { onEntities } from '#shared/db/query.ts';
-import { MAX_AT_ONCE, PURGE, REDRIVE, REPLACE, REPLAY } from '#shared/triggers/listeners/dead-letters.ts';
+import { inEntityTransaction, onEntities } from '#shared/db/query.ts';
+import { MAX_AT_ONCE, PURGE, REPLAY } from '#shared/triggers/listeners/dead-letters.ts';
+import { dedupSecondsOf } from '#shared/triggers/listeners/dedup-window.ts';
+import { redrive, redriveCorrected, redriveOne } from '#shared/triggers/listeners/redrive.ts';
 import { tenantRoute } from '../../context/routes.ts';
 import { EventID, Purge, Purged, Redrive, Redriven, RedriveOne, Started } from './event-schemas.ts';
 import { findEvent } from './events.ts';
@@ -14,7 +16,7 @@ const redriveEvents = tenantRoute({
   method: 'post',
   path: '/listeners/:listenerID/events/redrive',
   summary: 'Process dead letters again',
-  description: `Gives the dead letters of a listener that match to workers again, the oldest first and at most ${MAX_AT_ONCE.toLocaleString('en')} in one request. Actions that have succeeded are not done again.`,
+  description: `Gives the dead letters of a listener that match to workers again, the oldest first and at most ${MAX_AT_ONCE.toLocaleString('en')} in one request. Actions that have succeeded are not done again. One whose id another delivery has had that was accepted becomes a duplicate of it.`,
   permission: 'listener.execute',
   object: ({ params }) => `listener:${params.listenerID}`,
   params: ListenerID,
@@ -24,17 +26,20 @@ const redriveEvents = tenantRoute({
   idempotent: false,
 
   async handle({ params, body: { filter, perSecond = null }, em, tenantID }) {
-    const { id } = await getListener(em, params.listenerID);
-    const { rows } = await onEntities(em)<{ readyAt: Date | string }>(REDRIVE, [
-      tenantID,
-      id,
-      ...valuesOf(filter),
-      perSecond,
-    ]);
-    const times = rows.map(({ readyAt }) => new Date(readyAt).getTime());
-    const lastAt = times.length > 0 ? new Date(Math.max(...times)).toISOString() : null;
+    const listener = await getListener(em, params.listenerID);
+    const { readyAt, duplicates } = await inEntityTransaction(em, () =>
+      redrive(onEntities(em), {
+        tenantID,
+        listenerID: listener.id,
+        dedupSeconds: dedupSecondsOf(listener),
+        filter: valuesOf(filter),
+        perSecond,
+      }),
+    );
+    const lastAt = readyAt.length > 0 ? new Date(Math.max(...readyAt.map((at) => at.getTime()))).toISOString() : null;
     const message = 'Dead letters are processed again';
-    return { redriven: rows.length, hasMore: rows.length === MAX_AT_ONCE, lastAt, message };
+    const redriven = readyAt.length - duplicates.size;
+    return { redriven, duplicates: duplicates.size, hasMore: readyAt.length === MAX_AT_ONCE, lastAt, message };
   },
 });
 
@@ -44,7 +49,7 @@ const redriveEvent = tenantRoute({
   path: '/listeners/:listenerID/events/:eventID/redrive',
   summary: 'Process a dead letter again',
   description:
-    'Gives a dead letter to workers again. With another body or other headers, a corrected copy takes its place, and the event itself is `replaced`. Actions that have succeeded are not done again.',
+    'Gives a dead letter to workers again. With another body or other headers, a corrected copy takes its place, and the event itself is `replaced`. Actions that have succeeded are not done again. If another delivery with its id was accepted meanwhile, it becomes a duplicate of that.',
   permission: 'listener.execute',
   object: ({ params }) => `listener:${params.listenerID}`,
   params: EventID,
@@ -56,22 +61,28 @@ const redriveEvent = tenantRoute({
   async handle({ params, body: { bodyText, bodyBase64, headers }, em, tenantID }) {
     const { id, state } = await findEvent(em, params);
     if (state !== 'dead') throw new AppError('CONFLICT', `The event is not a dead letter: it is ${state}`);
+    const listener = await getListener(em, params.listenerID);
+    const of = { tenantID, listenerID: listener.id, dedupSeconds: dedupSecondsOf(listener) };
     const body = bodyText === undefined ? bodyBase64 : Buffer.from(bodyText).toString('base64');
     const isCorrected = body !== undefined || headers !== undefined;
-    const eventID = isCorrected ? newID() : id;
-    const query = onEntities(em);
-    const { rowCount } = isCorrected
-      ? await query(REPLACE, [
-          id,
-          eventID,
-          tenantID,
-          params.listenerID,
-          body ?? null,
-          headers ? JSON.stringify(headers) : null,
-        ])
-      : await query(REDRIVE, [tenantID, params.listenerID, ...valuesOf({ eventIDs: [id] }), null]);
-    if (rowCount === 0) throw new AppError('CONFLICT', 'The event is not a dead letter any more');
-    return { eventID, replayOf: isCorrected ? id : null, message: 'The event is processed again' };
+    const copyID = newID();
+    const correction = {
+      eventID: id,
+      copyID,
+      bodyBase64: body ?? null,
+      headers: headers ? JSON.stringify(headers) : null,
+    };
+    const done = isCorrected
+      ? await redriveCorrected(onEntities(em), { ...of, ...correction })
+      : await redriveOne(onEntities(em), { ...of, eventID: id });
+    if (!done) throw new AppError('CONFLICT', 'The event is not a dead letter any more');
+    const { duplicateOf } = done;
+    if (duplicateOf) {
+      const message = 'The event is a duplicate: its sender has repeated the delivery, which was accepted';
+      return { eventID: id, replayOf: null, duplicateOf, message };
+    }
+    const message = 'The event is processed again';
+    return isCorrected ? { eventID: copyID, replayOf: id, message } : { eventID: id, replayOf: null, message };
   },
 });
 
@@ -122,7 +133,9 @@ const purgeEvents = tenantRoute({
 
 export const deadLetterRoutes = [redriveEvents, redriveEvent, replayEvent, purgeEvents];
 
-function valuesOf({ eventIDs, errorCode, receivedFrom, receivedUntil }: z.output<typeof Redrive>['filter']) {
+type Filter = [string | null, string | null, string | null, string | null];
+
+function valuesOf({ eventIDs, errorCode, receivedFrom, receivedUntil }: z.output<typeof Redrive>['filter']): Filter {
   const ids = eventIDs ? `{${eventIDs.join(',')}}` : null;
   return [ids, errorCode ?? null, receivedFrom ?? null, receivedUntil ?? null];
 }

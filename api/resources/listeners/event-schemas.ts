@@ -131,6 +131,10 @@ export const Redrive = z
 
 export const Redriven = z.object({
   redriven: z.int().meta({ examples: [1_000] }),
+  duplicates: z
+    .int()
+    .describe('Dead letters that are not processed again, because another delivery with their id was accepted')
+    .meta({ examples: [0] }),
   hasMore: z
     .boolean()
     .describe('There may be more: ask again')
@@ -181,6 +185,7 @@ export const Started = z.object({
     .uuid()
     .nullable()
     .meta({ examples: [null] }),
+  duplicateOf: z.uuid().optional().describe('The event that was processed in its place, if it is a duplicate'),
   message: Message,
 });
 

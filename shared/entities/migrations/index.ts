@@ -83,6 +83,7 @@ import { Migration20261126181500_FailedItems } from './Migration20261126181500_F
 import { Migration20261126193000_UnwantedCalls } from './Migration20261126193000_UnwantedCalls.ts';
 import { Migration20261126205500_EndedItems } from './Migration20261126205500_EndedItems.ts';
 import { Migration20261127041800_TurnsOfBatches } from './Migration20261127041800_TurnsOfBatches.ts';
+import { Migration20261128071000_ClaimsOfDeadLetters } from './Migration20261128071000_ClaimsOfDeadLetters.ts';
 import { migrationNames } from './names.ts';
 
 /** Classes of exactly the named migrations. */
@@ -171,6 +172,7 @@ const classes = {
   Migration20261126193000_UnwantedCalls,
   Migration20261126205500_EndedItems,
   Migration20261127041800_TurnsOfBatches,
+  Migration20261128071000_ClaimsOfDeadLetters,
 } satisfies Record<(typeof migrationNames)[number], typeof Migration>;
 
 export const migrations = migrationNames.map((name) => ({ name, class: classes[name] }));

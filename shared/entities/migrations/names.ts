@@ -87,4 +87,5 @@ export const migrationNames = [
   'Migration20261126193000_UnwantedCalls',
   'Migration20261126205500_EndedItems',
   'Migration20261127041800_TurnsOfBatches',
+  'Migration20261128071000_ClaimsOfDeadLetters',
 ] as const;

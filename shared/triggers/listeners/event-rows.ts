@@ -19,7 +19,7 @@ const NOTES = `(
 /**
  * Records deliveries. `$1`: the rows as JSON. `$2`: all their bodies in one value, which is sent as binary; in an array each byte would be
  * two hexadecimal digits. The first delivery with a deduplication key claims it, in the order of the rows; later ones are duplicates that
- * refer to it. Events get jobs as far as their tenant has headroom, unless earlier events of the tenant wait. Events with an ordering key
+ * refer to it. One whose window is zero claims nothing: it is only compared with those that did. Events get jobs as far as their tenant has headroom, unless earlier events of the tenant wait. Events with an ordering key
  * are deferred, because events that another process records at the same moment are not visible here. They get their sequence numbers
  * after the rows are sorted. The audit trail gets an entry for each listener.
  */
@@ -34,17 +34,17 @@ claimed as (
   insert into listener_dedup as d (listener_id, key, tenant_id, event_id, body_hash, expires_at)
   select distinct on (listener_id, dedup_key)
     listener_id, dedup_key, tenant_id, id, decode(body_hash, 'hex'), now() + make_interval(secs => window_s)
-  from r where dedup_key is not null order by listener_id, dedup_key, n
+  from r where dedup_key is not null order by listener_id, dedup_key, window_s > 0 desc, n
   on conflict (listener_id, key) do update set
     event_id = case when d.expires_at <= now() then excluded.event_id else d.event_id end,
     body_hash = case when d.expires_at <= now() then excluded.body_hash else d.body_hash end,
     expires_at = case when d.expires_at <= now() then excluded.expires_at else d.expires_at end
-  returning d.listener_id, d.key, d.event_id, d.body_hash
+  returning d.listener_id, d.key, d.event_id, d.body_hash, d.expires_at
 ),
 found as (
   select r.*, case when c.event_id <> r.id then c.event_id end as duplicate_of,
     c.event_id <> r.id and c.body_hash = decode(r.body_hash, 'hex') as is_same
-  from r left join claimed c on c.listener_id = r.listener_id and c.key = r.dedup_key
+  from r left join claimed c on c.listener_id = r.listener_id and c.key = r.dedup_key and c.expires_at > now()
 ),
 tenants as (${headroomOf('r')}
 ),
@@ -59,7 +59,7 @@ insert into listener_event (id, tenant_id, listener_id, source, method, path, qu
   dedup_key, duplicate_of, order_key, awaited_by, replay_of, order_seq, held_by, ready_at, state, dispatched_at, finished_at, expires_at)
 select f.id, f.tenant_id, f.listener_id, f.source, f.method, f.path, f.query, f.params, f.headers, f.meta,
   case when f.is_same is not true then substring($2::bytea from f.body_at + 1 for f.body_bytes) end, f.body_bytes,
-  f.dedup_key, f.duplicate_of, f.order_key, f.awaited_by, f.replay_of,
+  case when f.window_s > 0 then f.dedup_key end, f.duplicate_of, f.order_key, f.awaited_by, f.replay_of,
   case when f.order_key is not null then nextval('listener_event_order') end,
   case when f.order_key is not null and f.duplicate_of is null then 'turn' end,
   case when f.order_key is not null and f.duplicate_of is null then ${DEFERRED_UNTIL} else now() end,
@@ -181,9 +181,20 @@ select id as "eventID", attempts as attempt from listener_event
 where tenant_id = $1 and ${DISPATCHED} and dispatched_at < now() - make_interval(secs => $2)
 order by dispatched_at, id limit ${MAX_DISPATCHED}`;
 
-/** Deletes the deduplication keys of events, so that the sender's next delivery with one of them is processed. */
-export const FORGET_DEDUP = `delete from listener_dedup where event_id = any($1::uuid[]) and (listener_id, key) in (
-  select listener_id, dedup_key from listener_event where id = any($1::uuid[]) and dedup_key is not null)`;
+/**
+ * Ends the claims of dead events, so that the sender's next delivery with such a key is processed. The rows are kept as long as the dead
+ * letters, because a redrive asks whether another delivery with the key has been processed meanwhile.
+ */
+export const FORGET_DEDUP = `
+insert into listener_dedup as d (listener_id, key, tenant_id, event_id, body_hash, expires_at, dead_event_id, kept_until)
+select distinct on (e.listener_id, e.dedup_key) e.listener_id, e.dedup_key, e.tenant_id, e.id, '', now(), e.id,
+  now() + make_interval(secs => ${retentionSeconds('dead')})
+from listener_event e left join listener_dedup c on c.listener_id = e.listener_id and c.key = e.dedup_key
+where e.id = any($1::uuid[]) and e.dedup_key is not null
+order by e.listener_id, e.dedup_key, c.event_id is not distinct from e.id desc
+on conflict (listener_id, key) do update set kept_until = excluded.kept_until,
+  dead_event_id = case when d.event_id = excluded.event_id then excluded.event_id else d.dead_event_id end,
+  expires_at = case when d.event_id = excluded.event_id then excluded.expires_at else d.expires_at end`;
 
 /** Writes the outcome of an action at once, not with those of the attempt, because its effect is outside of the database. */
 export const NOTE_ACTION = `

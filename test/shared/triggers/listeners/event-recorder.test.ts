@@ -14,8 +14,10 @@ import {
   STOP_LISTENERS,
 } from '#shared/triggers/listeners/breakers.ts';
 import {
+  CLAIM_AGAIN,
   COUNT_DEAD,
   COUNT_EVENTS,
+  LOCK_DEAD,
   NEWEST_DEAD,
   PURGE,
   REDRIVE,
@@ -247,7 +249,7 @@ test('events of a key have jobs one after the other, in the order of their recei
   // A dead letter that is processed again is the last of its key.
   await pool.query(`update listener_event set state = 'dead' where id = $1`, [first.id]);
   await record(fourth);
-  await pool.query(REDRIVE, [tenantID, listenerID, null, null, null, null, null]);
+  await pool.query(REDRIVE, [JSON.stringify([{ id: first.id, duplicate_of: null }]), null]);
   await dispatchWaiting(needs);
   expect(queue.added).toEqual([]);
   for (const [ended, next] of [
@@ -414,7 +416,9 @@ test('no statement reads more of the tables when they are full', async () => {
     const rows = [{ ...saved, buffer_name: 'a', event_data: {}, event_meta: {}, received_at: new Date() }];
     await explained.query(SAVE_TO_BUFFERS, [JSON.stringify(rows)]);
     await explained.query(TRIM_BUFFER, [listenerID, 'a', 10, 1_000]);
-    await explained.query(REDRIVE, [tenantID, listenerID, null, null, null, null, 10]);
+    await explained.query(LOCK_DEAD, [tenantID, listenerID, null, null, null, null]);
+    await explained.query(CLAIM_AGAIN, [tenantID, listenerID, JSON.stringify([{ key: 'new', id: newID() }]), 60]);
+    await explained.query(REDRIVE, [JSON.stringify([{ id: eventID, duplicate_of: null }]), 10]);
     await explained.query(PURGE, [tenantID, listenerID, null, 'NOT_FOUND', null, null]);
     await explained.query(REPLAY, [eventID, newID(), tenantID, listenerID]);
     await explained.query(REPLACE, [eventID, newID(), tenantID, listenerID, null, null]);

@@ -5,6 +5,7 @@ import { newID } from '#shared/core/ids.ts';
 import { MAX_LEVELS, readJSON } from '#shared/core/lossless-json.ts';
 import { isRefusedStatement } from '#shared/db/pool.ts';
 import type { CountedQuota } from '#shared/tenants/counted-quotas.ts';
+import { DEDUP_SECONDS } from '#shared/triggers/listeners/dedup-window.ts';
 import type { EventRecorder, NewEvent } from '#shared/triggers/listeners/event-recorder.ts';
 import { orderKeyOf } from '#shared/triggers/listeners/order-key.ts';
 import { unlessAborted } from '../../../outbound/unless-aborted.ts';
@@ -15,8 +16,6 @@ import type { Capacity } from './capacity.ts';
 const MAX_BODY_BYTES = 10_000_000;
 /** Unrecorded events of one connection. Beyond these limits nothing more is read from it. */
 const MAX_UNDER_WAY = { bytes: 256_000, events: 200 };
-/** Time for which a repeated event is recognized. Servers repeat what was not acknowledged soon after the next connection. */
-const DEDUP_SECONDS = 86_400;
 const RETRY_MS = { first: 100, most: 2_000 };
 /** Pause before a quota that is used up is checked again. */
 const QUOTA_MS = 1_000;
