@@ -274,6 +274,52 @@ test('what makes two deliveries one is up to the listener', async () => {
   }
 });
 
+test('a captured signature holds for no other address and no invented id', async () => {
+  const publicUrl = `https://hooks.example/gantry/webhooks/v1/inbound/x/tw/1`;
+  const { tenant, listener } = await aBoundListener({
+    options: { authType: 'twilio', authSecret: '12345', publicUrl },
+    endpointPath: 'tw/:order',
+    inputValues: { order: '{{event.params.order}}', amount: '{{event.query.amount}}' },
+  });
+  const path = `${tenant.id}/tw/1?amount=5`;
+  const url = `https://hooks.example/gantry/webhooks/v1/inbound/${path}`;
+  const signature = createHmac('sha1', '12345').update(`${url}A1A2`).digest('base64');
+  const form = { 'content-type': 'application/x-www-form-urlencoded', 'x-twilio-signature': signature };
+  const sent = (token: string) => ({ body: 'A=2&A=1', headers: { ...form, 'i-twilio-idempotency-token': token } });
+
+  expect((await deliver(path, sent('one'))).status).toBe(200);
+  for (const other of [`${tenant.id}/tw/999?amount=5`, `${tenant.id}/tw/1?amount=999`, `${tenant.id}/tw/1`])
+    expect((await deliver(other, sent('one'))).status, other).toBe(401);
+  expect((await deliver(path, sent('invented'))).body).toHaveProperty('duplicateOf');
+  expect((await settled(listener)).map(({ state }) => state)).toEqual(['done', 'duplicate']);
+  expect((await runsOf(tenant)).map(({ input }) => input)).toEqual([{ order: '1', amount: '5' }]);
+
+  const github = await aBoundListener({ options: { authType: 'github', authSecret: 's' } });
+  const body = '{"ref":"main"}';
+  const of = createHmac('sha256', 's').update(body).digest('hex');
+  for (const id of ['real', 'invented', undefined])
+    await deliver(github.listener.id, {
+      body,
+      headers: { 'x-hub-signature-256': `sha256=${of}`, ...(id && { 'x-github-delivery': id, 'idempotency-key': id }) },
+    });
+  expect((await settled(github.listener)).map(({ state }) => state)).toEqual(['done', 'duplicate', 'duplicate']);
+});
+
+test('equal deliveries of a signing sender without ids are several, until one with an id was there', async () => {
+  const { listener } = await aBoundListener({ options: { authType: 'hmac', authSecret: 's' }, inputValues: {} });
+  const body = '{"deploy":true}';
+  const signature = { 'x-signature': createHmac('sha256', 's').update(body).digest('hex') };
+  const send = (more: Record<string, string> = {}) =>
+    deliver(listener.id, { body, headers: { ...signature, ...more } });
+
+  await Promise.all([send(), send(), send()]);
+  await send({ 'idempotency-key': 'one' });
+  await send({ 'idempotency-key': 'invented' });
+  await send();
+  const states = (await settled(listener)).map(({ state }) => state);
+  expect(states.sort()).toEqual(['done', 'done', 'done', 'done', 'duplicate', 'duplicate']);
+});
+
 test('an answer may be the result of the workflow', async () => {
   const inputValues = {
     status: 201,

@@ -1,6 +1,7 @@
 import type { ApiContext } from '../../context/context.ts';
 import type { Request, Response } from '../../http/route/route.ts';
-import { PREFIX, receiveDelivery } from './receive.ts';
+import { PREFIX } from './called-url.ts';
+import { receiveDelivery } from './receive.ts';
 
 /** Receives what the routes of the contract do not: other methods than POST, and paths of several parts. */
 export function otherMethods(context: ApiContext) {

@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto';
 import { AppError } from '#shared/core/errors.ts';
 import { newID } from '#shared/core/ids.ts';
 import type { JsonObject } from '#shared/core/json.ts';
@@ -13,10 +12,10 @@ import type { ApiContext } from '../../context/context.ts';
 import { ID } from '../../http/fields/id.ts';
 import type { Request, Response } from '../../http/route/route.ts';
 import { acknowledge, replyOf, send } from './answer.ts';
+import { calledURL, PREFIX } from './called-url.ts';
+import { dedupOf } from './delivery-id.ts';
 import { readRawBody } from './read-body.ts';
-import { credentialOf, type Delivery, deliveryIDOf, faultOf } from './signatures.ts';
-
-export const PREFIX = '/webhooks/v1/inbound/';
+import { credentialOf, type Delivery, proofOf, type SignedParts } from './signatures.ts';
 
 /** Receives a delivery: finds the listener, checks the sender, records the event, answers. In this order, and nothing else. */
 export async function receiveDelivery(request: Request, response: Response, context: ApiContext): Promise<void> {
@@ -34,14 +33,16 @@ export async function receiveDelivery(request: Request, response: Response, cont
     maxBytes: Math.min(config.maxBodyBytes ?? maxBodyBytes, maxBodyBytes),
     reserved,
   });
-  const delivery = deliveryOf(request, body);
-  const fault = faultOf(delivery, options);
-  if (fault !== null) throw new AppError('INVALID_REQUEST', `This delivery is refused: ${fault}`, { status: 401 });
+  const url = calledURL(request, options, context.config.console.publicURL);
+  const delivery = deliveryOf(request, { url, body });
+  const proof = proofOf(delivery, options);
+  if (proof.fault !== null)
+    throw new AppError('INVALID_REQUEST', `This delivery is refused: ${proof.fault}`, { status: 401 });
   const challenge = challengeOf(delivery, options);
   if (challenge !== undefined) return send(response, { status: 200, headers: {}, body: challenge }, { isHead: false });
   await requireCapacity(context, tenantID, body.length);
 
-  const event = eventOf(delivery, { request, listener, params, options, config });
+  const event = eventOf(delivery, { request, listener, params, options, config, signed: proof.signed });
   const isHead = request.method === 'HEAD';
   const bound = config.answerMode === 'result' ? listener.actions.find(startsWorkflow) : undefined;
   if (!bound) {
@@ -93,16 +94,15 @@ function requireMethod({ method }: Request, response: Response, { allowedMethods
   throw new AppError('INVALID_REQUEST', `This listener takes ${allowed}, received ${method}`, { status: 405 });
 }
 
-function deliveryOf(request: Request, body: Buffer): Delivery {
-  const { method, headers, originalUrl } = request;
+function deliveryOf(request: Request, { url, body }: Pick<Delivery, 'url' | 'body'>): Delivery {
+  const { method, headers } = request;
+  return { method, headers, body, query: new URLSearchParams(rawQueryOf(request)), url };
+}
+
+/** The query as it was received; what stands behind a second question mark belongs to it. */
+function rawQueryOf({ originalUrl }: Request): string {
   const at = originalUrl.indexOf('?');
-  return {
-    method,
-    headers,
-    body,
-    query: new URLSearchParams(at < 0 ? '' : originalUrl.slice(at + 1)),
-    url: `${request.protocol}://${headers.host ?? 'localhost'}${originalUrl}`,
-  };
+  return at < 0 ? '' : originalUrl.slice(at + 1);
 }
 
 /** The text that Slack sends once, before it sends events, and wants back. */
@@ -132,12 +132,12 @@ interface Found {
   params: JsonObject;
   options: WebhookOptions;
   config: WebhookConfig;
+  signed: SignedParts | null;
 }
 
-function eventOf(delivery: Delivery, { request, listener, params, options, config }: Found): NewEvent {
+function eventOf(delivery: Delivery, { request, listener, params, options, config, signed }: Found): NewEvent {
   const { header, parameter } = credentialOf(options);
-  const key = dedupKeyOf(delivery, options, config);
-  const query = withoutCredential(delivery.query, parameter) ?? request.originalUrl.split('?', 2)[1] ?? '';
+  const query = withoutCredential(delivery.query, parameter) ?? rawQueryOf(request);
   const event = {
     id: newID(),
     tenantID: listener.tenantID,
@@ -154,10 +154,7 @@ function eventOf(delivery: Delivery, { request, listener, params, options, confi
   return {
     ...event,
     ...(orderKey !== undefined && { orderKey }),
-    dedup:
-      key === undefined
-        ? undefined
-        : { key, bodyHash: hash('sha256', delivery.body), windowSeconds: config.dedupWindowMinutes * 60 },
+    dedup: dedupOf(delivery, { options, config, signed }),
   };
 }
 
@@ -178,28 +175,6 @@ function withoutCredential(query: URLSearchParams, parameter: string | undefined
   const shown = new URLSearchParams(query);
   shown.set(parameter, MASK);
   return shown.toString();
-}
-
-const MAX_KEY = 128;
-
-function dedupKeyOf(
-  delivery: Delivery,
-  options: WebhookOptions,
-  { dedupBy, dedupField }: WebhookConfig,
-): string | undefined {
-  const { headers, query, body } = delivery;
-  const sent = headers['idempotency-key'];
-  const values = {
-    none: () => undefined,
-    auto: () => deliveryIDOf(delivery, options) ?? (typeof sent === 'string' ? sent : undefined),
-    header: () => headers[dedupField.toLowerCase()],
-    query: () => query.get(dedupField) ?? undefined,
-    body: () => hash('sha256', body),
-  };
-  const value = values[dedupBy]();
-  const text = Array.isArray(value) ? value[0] : value;
-  if (text === undefined || text === '') return undefined;
-  return text.length <= MAX_KEY && /^[\x20-\x7e]+$/.test(text) ? text : hash('sha256', text);
 }
 
 interface Waiting {

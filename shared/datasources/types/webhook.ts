@@ -100,11 +100,12 @@ export const webhook = defineDatasource({
       timestampHeader: header.default('').meta({
         title: 'Header with the time',
         description:
-          'For `hmac`: seconds or milliseconds since 1970, which are signed as well. Empty: there is no time',
+          'For `hmac`: seconds or milliseconds since 1970, or a time such as 2026-03-05T14:05:12Z, which is signed as well. Empty: there is no time',
       }),
       signedContent: z.string().max(200).default('{timestamp}.{body}').meta({
-        title: 'What is signed with a time',
-        description: 'For `hmac`: {timestamp} and {body} stand for the header and the body',
+        title: 'What is signed',
+        description:
+          'For `hmac`: {timestamp}, {body}, {method}, {url} and {header:x-id} stand for parts of the delivery; only these are proven. Without a time and without the last three it is the body alone',
       }),
       toleranceSeconds: z
         .int()
@@ -116,8 +117,9 @@ export const webhook = defineDatasource({
         .union([z.literal(''), z.url({ protocol: /^https?$/ }).max(2_000)])
         .default('')
         .meta({
-          title: 'URL at the sender',
-          description: 'For senders that sign the URL, as Twilio does, if it is not the one that requests have here',
+          title: 'Public address',
+          description:
+            'For senders that sign the URL, as Twilio does: scheme, host and prefix under which they reach this service, such as https://hooks.example.com. Path and query are those of each delivery. Empty: the setting PUBLIC_URL',
         }),
     })
     .superRefine((options, check) => {
@@ -125,7 +127,7 @@ export const webhook = defineDatasource({
       if (field && options[field] === '') check.addIssue({ code: 'custom', path: [field], message: 'is required' });
       if (options.authType === 'hmac' && options.signatureHeader === '')
         check.addIssue({ code: 'custom', path: ['signatureHeader'], message: 'is required' });
-      if (options.authType === 'hmac' && options.timestampHeader !== '' && !options.signedContent.includes('{body}'))
+      if (options.authType === 'hmac' && usesTemplate(options) && !options.signedContent.includes('{body}'))
         check.addIssue({ code: 'custom', path: ['signedContent'], message: 'expected a text with {body}' });
     }),
   query: z.object({}),
@@ -135,3 +137,14 @@ export const webhook = defineDatasource({
   defaults: { options: {}, query: {} },
 });
 export type WebhookOptions = z.output<(typeof webhook)['options']>;
+
+/** Whether `signedContent` counts. Without a time and without parts other than the body, a signature is of the body alone. */
+export function usesTemplate({
+  timestampHeader,
+  signedContent,
+}: {
+  timestampHeader: string;
+  signedContent: string;
+}): boolean {
+  return timestampHeader !== '' || /\{(method|url|header:[^{}]*)\}/.test(signedContent);
+}

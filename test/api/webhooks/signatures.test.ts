@@ -1,7 +1,10 @@
 import { createHmac, hash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { type Delivery, deliveryIDOf, faultOf } from '#api/resources/webhooks/signatures.ts';
+import { calledURL } from '#api/resources/webhooks/called-url.ts';
+import { dedupOf } from '#api/resources/webhooks/delivery-id.ts';
+import { type Delivery, proofOf } from '#api/resources/webhooks/signatures.ts';
 import { type WebhookOptions, webhook } from '#shared/datasources/types/webhook.ts';
+import { webhook as listener } from '#shared/triggers/listeners/types/webhook.ts';
 
 interface Example {
   options: Partial<WebhookOptions> & Pick<WebhookOptions, 'authType'>;
@@ -69,7 +72,7 @@ const examples: Record<string, Example> = {
     body: '{"id":1}',
   },
   'Twilio with JSON': {
-    options: { authType: 'twilio', authSecret: '12345', publicUrl: '' },
+    options: { authType: 'twilio', authSecret: '12345' },
     headers: {
       'content-type': 'application/json',
       'x-twilio-signature': hmac(
@@ -103,6 +106,29 @@ const examples: Record<string, Example> = {
     headers: { 'x-signature': `v=${hmac('sha512', secret, 'text', 'base64')}` },
     body: 'text',
   },
+  'HMAC of method, address, a header and the body': {
+    options: { authType: 'hmac', authSecret: secret, signedContent: '{method}|{url}|{header:X-Id}|{body}' },
+    headers: {
+      'x-id': 'i',
+      'x-signature': hmac('sha256', secret, 'POST|https://a.example/hook?a=1|i|text'),
+    },
+    url: 'https://a.example/hook?a=1',
+    body: 'text',
+  },
+  'HMAC with a time of RFC 3339': {
+    options: {
+      authType: 'hmac',
+      authSecret: secret,
+      timestampHeader: 'X-Time',
+      signedContent: '{timestamp}{body}',
+    },
+    headers: {
+      'x-time': '2021-02-25T15:02:10.634234626Z',
+      'x-signature': hmac('sha256', secret, '2021-02-25T15:02:10.634234626Ztext'),
+    },
+    body: 'text',
+    at: 1_614_265_330,
+  },
   'HMAC with a time in milliseconds': {
     options: {
       authType: 'hmac',
@@ -129,7 +155,7 @@ function read({ options, headers = {}, body = '', url = 'https://a.example/hook'
 
 function accepts(example: Example): boolean {
   const { delivery, options, now } = read(example);
-  return faultOf(delivery, options, now) === null;
+  return proofOf(delivery, options, now).fault === null;
 }
 
 describe.each(Object.entries(examples))('%s', (_name, example) => {
@@ -152,7 +178,7 @@ describe.each(Object.entries(examples))('%s', (_name, example) => {
   test('is accepted only near its time, if it has one', () => {
     const { at } = example;
     if (at === undefined) return;
-    const signedAt = Number(/\d{10}/.exec(JSON.stringify(example.headers))?.[0]);
+    const signedAt = Number(/\b1\d{9}/.exec(JSON.stringify(example.headers))?.[0] ?? at);
     for (const [seconds, isIn] of [
       [-299, true],
       [299, true],
@@ -200,29 +226,85 @@ test('plain credentials are accepted as they are, and by the previous one', () =
   }
 });
 
-test('the id of a delivery is the one that its provider repeats', () => {
-  const idOf = (example: Example) => {
-    const { delivery, options } = read(example);
-    return deliveryIDOf(delivery, options);
-  };
-  const needed = { authSecret: 's' };
-  expect(idOf({ options: { authType: 'github', ...needed }, headers: { 'x-github-delivery': 'd' } })).toBe('d');
-  expect(idOf({ options: { authType: 'stripe', ...needed }, body: stripeBody })).toBe('evt_1MqqbKLt4dXK03v5qaIbiNCC');
-  expect(idOf({ options: { authType: 'slack', ...needed }, body: '{"event_id":"Ev1"}' })).toBe('Ev1');
-  expect(idOf({ options: { authType: 'slack', ...needed }, body: 'command=a' })).toBeUndefined();
-  expect(idOf({ options: { authType: 'none' }, headers: { 'x-github-delivery': 'd' } })).toBeUndefined();
-  for (const [authType, header] of [
-    ['standard_webhooks', 'webhook-id'],
-    ['standard_webhooks', 'svix-id'],
-    ['shopify', 'x-shopify-webhook-id'],
-    ['twilio', 'i-twilio-idempotency-token'],
-  ] as const)
-    expect(idOf({ options: { authType, ...needed }, headers: { [header]: 'd' } }), header).toBe('d');
+const twilio = { authType: 'twilio', authSecret: '12345' } as const;
+const signedByTwilio = (url: string, parts = '') => ({
+  'x-twilio-signature': hmac('sha1', '12345', url + parts, 'base64'),
 });
 
-test('a delivery whose header Host makes no URL is refused', () => {
-  const options = { authType: 'twilio', authSecret: '12345', publicUrl: 'https://a.example/hook' } as const;
-  const headers = { 'x-twilio-signature': hmac('sha1', '12345', 'https://a.example/hook', 'base64') };
-  expect(accepts({ options, headers })).toBe(true);
-  expect(accepts({ options, headers, url: 'http://[/hook' })).toBe(false);
+test('the signature of Twilio covers the address that was called, and no other', () => {
+  const url = 'https://a.example/webhooks/v1/inbound/t/tw/1?amount=1';
+  const headers = signedByTwilio(url);
+  expect(accepts({ options: twilio, headers, url })).toBe(true);
+  for (const other of [url.replace('tw/1', 'tw/999'), url.replace('=1', '=999'), `${url}&b=1`, url.slice(0, -9)])
+    expect(accepts({ options: twilio, headers, url: other }), other).toBe(false);
+  for (const [signed, called, isRight] of [
+    ['https://a.example:443/x', 'https://a.example/x', true],
+    ['https://a.example/x', 'https://a.example:8443/x', true],
+    ['https://a.example:8443/x', 'https://a.example/x', false],
+  ] as const)
+    expect(accepts({ options: twilio, headers: signedByTwilio(signed), url: called }), signed).toBe(isRight);
+});
+
+test('repeated fields of a form are signed as Twilio signs them, and no body is left unsigned', () => {
+  const form = { 'content-type': 'Application/X-WWW-Form-Urlencoded; charset=utf-8' };
+  const url = 'https://a.example/hook';
+  const repeated = { ...form, ...signedByTwilio(url, 'A1A2B0') };
+  expect(accepts({ options: twilio, headers: repeated, url, body: 'B=0&A=2&A=1&A=2' })).toBe(true);
+  expect(accepts({ options: twilio, headers: repeated, url, body: 'B=0&A=2&A=3' })).toBe(false);
+  expect(accepts({ options: twilio, headers: signedByTwilio(url), url })).toBe(true);
+  for (const type of ['application/json', 'text/plain', 'application/x-www-form-urlencoded-not', ''])
+    expect(
+      accepts({ options: twilio, headers: { 'content-type': type, ...signedByTwilio(url) }, url, body: '{"a":1}' }),
+      type,
+    ).toBe(false);
+});
+
+test('the address at the sender is the public origin and prefix with path and query as received', () => {
+  const request = { protocol: 'http', host: 'pod:8080', originalUrl: '/webhooks/v1/inbound/t/tw/%31?a=1&a=%C3%A9?b' };
+  const at = (publicUrl: string, deployment?: string) => calledURL(request, { publicUrl }, deployment);
+  expect(at('')).toBe(`http://pod:8080${request.originalUrl}`);
+  expect(at('', 'https://api.example')).toBe(`https://api.example${request.originalUrl}`);
+  expect(at('https://a.example/', 'https://api.example')).toBe(`https://a.example${request.originalUrl}`);
+  expect(at('https://a.example/pre/fix/?x=1#y')).toBe(`https://a.example/pre/fix${request.originalUrl}`);
+  expect(at('https://a.example/pre/webhooks/v1/inbound/t/tw/999?a=2')).toBe(
+    `https://a.example/pre${request.originalUrl}`,
+  );
+});
+
+test('the id of a delivery is what its sender has signed', () => {
+  const dedup = (example: Example) => {
+    const { delivery, options, now } = read(example);
+    const proof = proofOf(delivery, options, now);
+    if (proof.fault !== null) throw new Error(proof.fault);
+    return dedupOf(delivery, { options, config: listener.config.parse({}), signed: proof.signed });
+  };
+  const id = (name: string, more: Record<string, string> = {}, body?: string) => {
+    const example = examples[name] ?? { options: { authType: 'none' } };
+    return dedup({ ...example, headers: { ...example.headers, ...more }, ...(body !== undefined && { body }) });
+  };
+  expect(id('Stripe, while a secret is rolled', { 'idempotency-key': 'invented' })?.key).toBe(
+    'evt_1MqqbKLt4dXK03v5qaIbiNCC',
+  );
+  expect(id('Standard Webhooks, as documented')?.key).toBe('msg_p5jXN8AQM9LWM0D4loKWxJek');
+  expect(id('Standard Webhooks by Svix')?.key).toBe('msg_p5jXN8AQM9LWM0D4loKWxJek');
+  // No signature covers these headers: the sender of a replay can invent them.
+  for (const [name, header] of [
+    ['GitHub, as documented', 'x-github-delivery'],
+    ['Shopify', 'x-shopify-webhook-id'],
+    ['Twilio, as documented', 'i-twilio-idempotency-token'],
+    ['Slack, as documented', 'idempotency-key'],
+  ] as const) {
+    const found = id(name, { [header]: 'one' });
+    expect(found).toMatchObject({ key: expect.stringMatching(/^[\da-f]{64}$/), windowSeconds: 86_400 });
+    expect([id(name, { [header]: 'two' }), id(name)], name).toEqual([found, found]);
+  }
+  const sent = id('HMAC of the body', { 'idempotency-key': 'one' });
+  expect(sent).toMatchObject({ key: expect.stringMatching(/^[\da-f]{64}$/), windowSeconds: 86_400 });
+  expect(id('HMAC of the body', { 'idempotency-key': 'two' })).toEqual(sent);
+  // Equal deliveries of a sender that sends no ids are several, unless one of them had an id.
+  expect(id('HMAC of the body')).toEqual({ ...sent, windowSeconds: 0 });
+
+  const plain = (headers: Record<string, string>) => dedup({ options: { authType: 'none' }, headers, body: 'a' });
+  expect(plain({ 'x-github-delivery': 'd' })).toBeUndefined();
+  expect(plain({ 'idempotency-key': 'k' })).toMatchObject({ key: 'k', windowSeconds: 86_400 });
 });

@@ -35,7 +35,7 @@ export const webhook = defineListener({
     dedupBy: z.enum(['auto', 'none', 'header', 'query', 'body']).default('auto').meta({
       title: 'Duplicates',
       description:
-        'What makes two deliveries one. `auto`: the id of the provider if the datasource names one, and `Idempotency-Key`; `header` and `query`: the value of `dedupField`; `body`: equal bodies',
+        'What makes two deliveries one. `auto`: the id that the sender signs, or all that it signs; without a signature `Idempotency-Key`; `header` and `query`: the value of `dedupField`; `body`: equal bodies',
     }),
     dedupField: z.string().max(100).default('').meta({
       title: 'Header or parameter with the id',
