@@ -1,11 +1,11 @@
 import { routeGroups } from '#api/app/routes.ts';
-import { findUnstorable } from '#api/http/request/storable.ts';
 import { findUnsafeInteger } from '#api/http/request/unsafe-integers.ts';
 import { checkSubmission } from '#api/resources/collection-requests/check-submission.ts';
 import { describingTools } from '#api/tools/describe.ts';
 import { runCooperatively } from '#shared/concurrency/cooperative.ts';
 import { Json, type JsonObject } from '#shared/core/json.ts';
 import { parseValue } from '#shared/core/schema/parse.ts';
+import { findUnstorable } from '#shared/core/unstorable.ts';
 import { diffGraphs } from '#shared/workflow/graph/diff.ts';
 import { readBody } from '#workers/datasources/http/body.ts';
 import { outputText } from '#workers/engine/values/outputs.ts';

@@ -144,7 +144,7 @@ test('without inputs the workflow gets the event, and bodies of any kind are kep
     [{ body: '{"a":1,"id":12345678901234567890}' }, { a: 1, id: '12345678901234567890' }],
     [
       { body: 'a=1&a=2&b=', headers: { 'content-type': 'application/x-www-form-urlencoded' } },
-      { a: '1, 2', b: '' },
+      { a: ['1', '2'], b: '' },
     ],
     [{ body: 'text', headers: { 'content-type': 'text/plain' } }, 'text'],
     [{ body: Buffer.from([0, 255]), headers: { 'content-type': 'image/png' } }, { base64: 'AP8=' }],

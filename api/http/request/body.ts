@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import express, { type Request, type RequestHandler, type Response } from 'express';
+import { decodeText, NotText } from '#shared/core/charset.ts';
 import { AppError } from '#shared/core/errors.ts';
 import { quote } from '#shared/core/quote.ts';
 import { describeSyntax } from './client-error.ts';
@@ -33,7 +34,16 @@ export function bodyReader({ maxBytes }: { maxBytes: number }): ReadBody {
   const verifyJSON = (request: object, _response: unknown, bytes: Buffer, encoding: string) => {
     if (!encoding.startsWith('utf-')) foreign.add(request);
     if (encoding === 'utf-8' && !isUtf8(bytes)) broken.add(request);
-    texts.set(request, bytes);
+    texts.set(request, encoding === 'utf-8' ? bytes : inUTF8(request, bytes, encoding));
+  };
+  /** The text in UTF-8, in which its numbers can be found. The parser itself would put U+FFFD where half of a character is missing. */
+  const inUTF8 = (request: object, bytes: Buffer, charset: string): Buffer => {
+    try {
+      return Buffer.from(decodeText(bytes, { charset }));
+    } catch (error) {
+      (error instanceof NotText && !error.isUnknownCharset ? broken : foreign).add(request);
+      return bytes;
+    }
   };
   const verifyForm = (request: object, _response: unknown, bytes: Buffer) => {
     if (!isEncodedUTF8(bytes.toString('latin1'))) broken.add(request);

@@ -3,7 +3,7 @@ import { runSync } from '#shared/concurrency/cooperative.ts';
 import { AppError } from '#shared/core/errors.ts';
 import { type Issue, invalid } from '#shared/core/schema/issues.ts';
 import { parseValue } from '#shared/core/schema/parse.ts';
-import { findUnstorable, TOO_DEEP } from './storable.ts';
+import { findUnstorable, TOO_DEEP } from '#shared/core/unstorable.ts';
 import { asIssues, reportUnknown, type UnknownFieldPolicy } from './unknown-field-policy.ts';
 import { findUnknownFields, knowsNoKey, type UnknownFields } from './unknown-fields.ts';
 

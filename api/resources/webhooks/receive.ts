@@ -6,6 +6,7 @@ import type { WebhookOptions } from '#shared/datasources/types/webhook.ts';
 import type { NewEvent } from '#shared/triggers/listeners/event-recorder.ts';
 import type { ReadListener } from '#shared/triggers/listeners/listener-reader.ts';
 import { orderKeyOf } from '#shared/triggers/listeners/order-key.ts';
+import { requireUsable } from '#shared/triggers/listeners/require-usable.ts';
 import { runIDOf } from '#shared/triggers/listeners/run-id.ts';
 import { type WebhookConfig, webhook } from '#shared/triggers/listeners/types/webhook.ts';
 import type { ApiContext } from '../../context/context.ts';
@@ -40,6 +41,7 @@ export async function receiveDelivery(request: Request, response: Response, cont
     throw new AppError('INVALID_REQUEST', `This delivery is refused: ${proof.fault}`, { status: 401 });
   const challenge = challengeOf(delivery, options);
   if (challenge !== undefined) return send(response, { status: 200, headers: {}, body: challenge }, { isHead: false });
+  requireUsable({ params, query: rawQueryOf(request), contentType: request.headers['content-type'] ?? '', body });
   await requireCapacity(context, tenantID, body.length);
 
   const event = eventOf(delivery, { request, listener, params, options, config, signed: proof.signed });

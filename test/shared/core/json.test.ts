@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { findUnstorable } from '#api/http/request/storable.ts';
 import { Json } from '#shared/core/json.ts';
 import { parseValue } from '#shared/core/schema/parse.ts';
+import { findUnstorable } from '#shared/core/unstorable.ts';
 
 describe('a JSON value', () => {
   test.each([null, true, 0, 'a', [], [1, [null]], { a: { b: [1] } }])('may be %j', (value) => {

@@ -1,7 +1,9 @@
+import { decodeText, NotText } from '#shared/core/charset.ts';
 import { AppError } from '#shared/core/errors.ts';
 import { isUnsafeInteger } from '#shared/core/exact-number.ts';
 import { isJsonObject, type Json } from '#shared/core/json.ts';
 import { MAX_LEVELS, readJSON, TooDeep } from '#shared/core/lossless-json.ts';
+import { isJSONType, isMarkupType, readMediaType } from '#shared/core/media-type.ts';
 import { invalidField } from '#shared/core/schema/issues.ts';
 import { asText } from '#shared/workflow/templates/templates.ts';
 import { type HTTPResponse, whereOf } from '../../outbound/fetch.ts';
@@ -51,46 +53,61 @@ function flatten(name: string, value: Json | undefined): [string, string][] {
   return [[name, asText(value)]];
 }
 
-/** Reads a response by its media type: JSON parsed, text as text, other bytes as base64, no body as null. */
+/**
+ * Reads a response by its media type: JSON parsed, text as text, other bytes as base64, no body as null. Texts are in the charset that
+ * the response names, else in that of their byte order mark, or of the first line of XML, else in UTF-8.
+ */
 export function readBody(response: HTTPResponse, as: 'auto' | 'json' | 'text' | 'base64' = 'auto'): Json {
   const { body, headers } = response;
   if (body.length === 0) return null;
-  const [type = '', ...parameters] = (headers['content-type'] ?? '').toLowerCase().split(';');
-  const media = type.trim();
-  if (as === 'json' || (as === 'auto' && /[/+]json$/.test(media))) return parse(body, response);
+  const { type } = readMediaType(headers['content-type']);
+  if (as === 'json' || (as === 'auto' && isJSONType(type))) return parse(textOf(response), response);
   if (as === 'base64') return body.toString('base64');
-  const charset = parameters.map((parameter) => /^\s*charset="?([^"\s]+)/.exec(parameter)?.[1]).find(Boolean);
-  if (as === 'text' || isText(media)) return decode(body, charset);
-  if (media !== '') return body.toString('base64');
-  return tryUTF8(body) ?? body.toString('base64');
+  if (as === 'text' || isText(type)) return textOf(response);
+  return (type === '' ? tryText(body) : undefined) ?? body.toString('base64');
 }
 
-function isText(media: string): boolean {
+function isText(type: string): boolean {
   return /^text\/|[/+](?:xml|yaml|javascript)$|^application\/(?:x-www-form-urlencoded|graphql|x-ndjson|csv)$/.test(
-    media,
+    type,
   );
 }
 
-function decode(body: Buffer, charset = 'utf-8'): string {
+/** The text of a response. Characters are never replaced: a price in another charset would become another price. */
+function textOf({ body, headers, url }: HTTPResponse): string {
   try {
-    return new TextDecoder(charset).decode(body);
-  } catch {
-    // An unknown character set.
-    return new TextDecoder().decode(body);
+    return decodeText(body, declaredIn(headers));
+  } catch (cause) {
+    if (!(cause instanceof NotText)) throw cause;
+    throw new AppError(
+      'UPSTREAM_FAILED',
+      `The response of ${whereOf(url)} cannot be read as a text: ${cause.message}`,
+      {
+        cause,
+        retry: false,
+      },
+    );
   }
 }
 
-function tryUTF8(body: Buffer): string | undefined {
+/** What a response says about the encoding of its body. */
+export function declaredIn(headers: HTTPResponse['headers']): { charset: string | undefined; isMarkup: boolean } {
+  const { type, parameters } = readMediaType(headers['content-type']);
+  return { charset: parameters.get('charset'), isMarkup: isMarkupType(type) };
+}
+
+function tryText(body: Buffer): string | undefined {
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(body);
+    const text = decodeText(body);
+    return text.includes('\0') ? undefined : text;
   } catch {
     return undefined;
   }
 }
 
-function parse(body: Buffer, { url }: HTTPResponse): Json {
+function parse(text: string, { url }: HTTPResponse): Json {
   try {
-    return readJSON(new TextDecoder().decode(body), { maxLevels: MAX_LEVELS, losesPrecision: losesDigits });
+    return readJSON(text, { maxLevels: MAX_LEVELS, losesPrecision: losesDigits });
   } catch (cause) {
     const what = cause instanceof TooDeep ? `nested deeper than ${MAX_LEVELS} levels` : 'not JSON';
     throw new AppError('UPSTREAM_FAILED', `The response of ${whereOf(url)} is ${what}`, { cause, retry: false });

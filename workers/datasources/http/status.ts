@@ -1,25 +1,27 @@
 import { STATUS_CODES } from 'node:http';
+import { excerptText } from '#shared/core/charset.ts';
 import { AppError } from '#shared/core/errors.ts';
 import { MASK } from '#shared/core/schema/secret.ts';
 import { type HTTPResponse, whereOf } from '../../outbound/fetch.ts';
+import { declaredIn } from './body.ts';
 
 const EXCERPT = 1_000;
 const transient: ReadonlySet<number> = new Set([408, 425, 429, 500, 502, 503, 504]);
 
 /** Makes an error of a response, with the beginning of its body. Secrets that were sent are masked in it. */
 export function statusError(response: HTTPResponse, secrets: readonly string[] = []): AppError {
-  const { status, body, url } = response;
+  const { status, url } = response;
   const words = STATUS_CODES[status];
   return new AppError('UPSTREAM_FAILED', `${whereOf(url)} answered ${status}${words ? ` ${words}` : ''}`, {
     retry: transient.has(status),
     ...withRetryAfter(retryAfterOf(response)),
-    details: { status, body: excerptOf(body, secrets) },
+    details: { status, body: excerptOf(response, secrets) },
   });
 }
 
-function excerptOf(body: Buffer, secrets: readonly string[]): string {
+function excerptOf({ body, headers }: HTTPResponse, secrets: readonly string[]): string {
   // Masks more than the excerpt, so that a secret at its end is found whole.
-  const text = body.toString('utf8', 0, 20 * EXCERPT).replaceAll('\0', '');
+  const text = excerptText(body.subarray(0, 20 * EXCERPT), declaredIn(headers)).replaceAll('\0', '');
   return maskIn(text, secrets).slice(0, EXCERPT);
 }
 

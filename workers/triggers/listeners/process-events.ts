@@ -26,6 +26,7 @@ import {
   type ReadListener,
 } from '#shared/triggers/listeners/listener-reader.ts';
 import type { ReleaseNext } from '#shared/triggers/listeners/release-next.ts';
+import { requireStorable } from '#shared/triggers/listeners/require-usable.ts';
 import { runIDOf } from '#shared/triggers/listeners/run-id.ts';
 import type { Queries } from '../../datasources/queries/queries.ts';
 import type { Sandbox } from '../../sandbox/pool.ts';
@@ -108,6 +109,7 @@ export function createEventProcessing(needs: Needs): EventProcessing {
     const { id: eventID, tenantID, listenerID, source, receivedAt, awaitedBy } = recorded;
     const caller = callerOfListener(listener);
     const event = eventOf(recorded);
+    requireStorable(event);
     const context = { eventID, tenantID, listenerID, source, receivedAt, event, caller, awaitedBy, signal };
     const note = async (actionID: string, record: ActionRecord) => {
       const values = [eventID, actionID, storableJSON(JSON.stringify(record))];

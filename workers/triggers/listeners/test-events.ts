@@ -33,8 +33,17 @@ export function testsOf(
   ];
 }
 
-/** The event with its body as a text, for a body that does not match its content type. */
+/** The event with its body as a text or bytes, and without its query, for one that is not what it says. */
 export function readable(recorded: RecordedEvent): JsonObject {
   const headers = (recorded.headers ?? []).filter(([name]) => name !== 'content-type');
-  return { ...eventOf({ ...recorded, headers }), headers: Object.fromEntries(recorded.headers ?? []) };
+  const shown = { ...recorded, headers };
+  return { ...readAsFarAsPossible(shown), headers: Object.fromEntries(recorded.headers ?? []) };
+}
+
+function readAsFarAsPossible(recorded: RecordedEvent): JsonObject {
+  try {
+    return eventOf(recorded);
+  } catch {
+    return eventOf({ ...recorded, query: null });
+  }
 }

@@ -154,9 +154,32 @@ describe('an answer', () => {
     ['application/octet-stream', Buffer.from([0, 255]), 'AP8='],
     ['', 'plain', 'plain'],
     ['application/json', '', null],
+    ['application/json; charset = "ISO-8859-1"', Buffer.from([0x22, 0xe9, 0x22]), 'é'],
+    ['application/json', Buffer.from('\uFEFF"é"', 'utf16le'), 'é'],
+    ['text/plain; charset=utf-16', Buffer.from('\uFEFFé', 'utf16le').swap16(), 'é'],
+    [
+      'application/xml',
+      Buffer.from('<?xml version="1.0" encoding="windows-1252"?><a>é</a>', 'latin1'),
+      '<?xml version="1.0" encoding="windows-1252"?><a>é</a>',
+    ],
+    ['text/xml', Buffer.from('<?xml version="1.0"?><a>é</a>', 'utf16le').swap16(), '<?xml version="1.0"?><a>é</a>'],
+    ['text/html', Buffer.from('<meta charset=latin1>é', 'latin1'), '<meta charset=latin1>é'],
+    ['', Buffer.from('a\0b'), 'YQBi'],
   ])('of %s is decoded accordingly', async (type, body, expected) => {
     await using api = await answering(type, body);
     expect(await api.ask({})).toEqual(expected);
+  });
+
+  test.each<[string, Buffer, string]>([
+    ['application/json', Buffer.from([0x22, 0xe9, 0x22]), 'byte 1 is not utf-8'],
+    ['text/plain', Buffer.from([0x61, 0xe9]), 'byte 1 is not utf-8'],
+    ['text/plain; charset=klingon', Buffer.from('a'), 'the charset "klingon" is not known'],
+  ])('of %s whose characters are not known is an error', async (type, body, message) => {
+    await using api = await answering(type, body);
+    await expect(api.ask({})).rejects.toMatchObject({
+      code: 'UPSTREAM_FAILED',
+      message: expect.stringContaining(message),
+    });
   });
 
   test('that does not match its content type is an error', async () => {

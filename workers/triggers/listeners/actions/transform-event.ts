@@ -2,6 +2,7 @@ import { AppError } from '#shared/core/errors.ts';
 import { isJsonObject, type Json } from '#shared/core/json.ts';
 import { requireValue } from '#shared/core/schema/parse.ts';
 import { transform } from '#shared/triggers/listeners/actions.ts';
+import { requireStorable } from '#shared/triggers/listeners/require-usable.ts';
 import type { Sandbox } from '../../../sandbox/pool.ts';
 import type { ActionContext, RunAction } from './action.ts';
 
@@ -34,6 +35,7 @@ export function createTransform(sandbox: Sandbox): RunAction {
     // Templates of later actions refer to fields of the event, so it must be an object.
     if (!isJsonObject(changed))
       throw new AppError('INVALID_OUTPUT', 'The code must return an object, or null to filter the event out');
+    requireStorable(changed);
     return { event: changed };
   };
 }

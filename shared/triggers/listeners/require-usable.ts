@@ -1,0 +1,104 @@
+import { isUtf8 } from 'node:buffer';
+import { decodeText } from '../../core/charset.ts';
+import { hasManyFields, hexDigit, listFields, percentDecoded, readFields } from '../../core/form-fields.ts';
+import type { Json, JsonObject } from '../../core/json.ts';
+import { MAX_LEVELS } from '../../core/lossless-json.ts';
+import { isMarkupType, readMediaType } from '../../core/media-type.ts';
+import { invalid, invalidField } from '../../core/schema/issues.ts';
+import { findUnstorable, UNSTORABLE } from '../../core/unstorable.ts';
+import { asText, bodyOf, FORM, isBinary, isJSONBody } from './event-body.ts';
+import { readQuery } from './event-query.ts';
+
+interface Sent {
+  /** As it was sent, without the `?`. */
+  query: string;
+  params: JsonObject;
+  contentType: string;
+  body: Buffer;
+}
+
+/**
+ * Refuses a delivery whose texts are none of their charset, or that Postgres cannot store: its sender would be told that all is well,
+ * and no run could have it. Bodies are parsed only where something in them is wrong.
+ */
+export function requireUsable({ query, params, contentType, body }: Sent): void {
+  requireStorable({ params, query: readQuery(query) });
+  const { type, parameters } = readMediaType(contentType);
+  const charset = parameters.get('charset');
+  if (body.length === 0) return;
+  if (type === FORM) return requireForm(body, charset);
+  if (isJSONBody(type)) return requireJSON(body, charset);
+  if (isBinary(type)) return;
+  // Only a charset that is not known is a fault: what is no text of its charset is taken as bytes.
+  if (isMarkupType(type)) bodyOf(body, contentType);
+  else if (charset !== undefined) asText(() => decodeText(Buffer.alloc(0), { charset }));
+}
+
+/** Throws VALIDATION_ERROR, with the path of the field, for a value of an event that Postgres cannot store. */
+export function requireStorable(event: Json): void {
+  // The event itself is a level, and so is its body.
+  const unstorable = findUnstorable(event, MAX_LEVELS + 2);
+  if (unstorable) throw invalid([unstorable]);
+}
+
+function requireForm(body: Buffer, charset: string | undefined): void {
+  const isPlain = charset === undefined || /^utf-?8$/i.test(charset);
+  if (isPlain && !hasManyFields(body)) {
+    const decoded = percentDecoded(body);
+    if (isUtf8(decoded) && !decoded.includes(0)) return;
+  }
+  requireStorable({ body: listFields(asText(() => readFields(body, charset))) });
+}
+
+function requireJSON(body: Buffer, charset: string | undefined): void {
+  const isPlain = charset === undefined || /^utf-?8$/i.test(charset);
+  const text = isPlain && isUtf8(body) ? body : Buffer.from(asText(() => decodeText(body, { charset })));
+  const at = findUnstorableEscape(text);
+  if (at === undefined) return;
+  const where = `${UNSTORABLE}: ${text.toString('latin1', at, at + 6)} at byte ${at}`;
+  const { path } = findUnstorable({ body: readable(text) }, MAX_LEVELS + 2) ?? { path: ['body'] };
+  throw path.length > 0 ? invalid([{ path, message: where }]) : invalidField('body', where);
+}
+
+/** The value of JSON, for the path of what is wrong in it; null if it is not JSON. */
+function readable(text: Buffer): Json {
+  try {
+    return bodyOf(text, 'application/json');
+  } catch {
+    return null;
+  }
+}
+
+const BACKSLASH = 0x5c;
+const U = 0x75;
+
+/** Index of the first escape of JSON that is a NUL or half of a surrogate pair. Reads bytes: to parse 5 MB takes ten times as long. */
+function findUnstorableEscape(text: Buffer): number | undefined {
+  for (let at = text.indexOf(BACKSLASH); at >= 0 && at < text.length; at += 1) {
+    if (text[at] !== BACKSLASH) continue;
+    const code = escapedCode(text, at);
+    if (code === 0 || isLow(code)) return at;
+    if (isHigh(code)) {
+      if (!isLow(escapedCode(text, at + 6))) return at;
+      at += 6;
+    }
+    at += Number.isNaN(code) ? 1 : 5;
+  }
+  return undefined;
+}
+
+/** The code unit of `\uXXXX`; NaN for another escape, or none. */
+function escapedCode(text: Buffer, at: number): number {
+  if (text[at] !== BACKSLASH || text[at + 1] !== U) return Number.NaN;
+  let code = 0;
+  for (let digit = at + 2; digit < at + 6; digit += 1) code = 16 * code + hexDigit(text[digit]);
+  return code;
+}
+
+function isHigh(code: number): boolean {
+  return code >= 0xd800 && code <= 0xdbff;
+}
+
+function isLow(code: number): boolean {
+  return code >= 0xdc00 && code <= 0xdfff;
+}

@@ -1,0 +1,164 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { JsonObject } from '#shared/core/json.ts';
+import { type Cluster, startCluster } from '#test/support/cluster.ts';
+import { aListener, aTenant, aWorkflow, chain, type TestTenant } from '#test/support/factories.ts';
+import { eventually } from '#test/support/settle.ts';
+
+let cluster: Cluster;
+let tenant: TestTenant;
+let workflowID: string;
+beforeAll(async () => {
+  cluster = await startCluster({ workers: ['listener.events'] });
+  tenant = await aTenant(cluster);
+  workflowID = (await aWorkflow(cluster, { tenant, ...chain({}) })).id;
+});
+afterAll(() => cluster[Symbol.asyncDispose]());
+
+interface Sent {
+  type?: string;
+  headers?: Record<string, string>;
+  body: string | Buffer;
+  query?: string;
+}
+
+const JSON_TYPE = 'application/json';
+const FORM = 'application/x-www-form-urlencoded';
+
+async function aStartingListener(settings: Partial<Parameters<typeof aListener>[1]> = {}) {
+  const actions = [{ actionType: 'trigger_workflow', actionConfig: { workflowID } }];
+  return aListener(cluster, { tenant, actions, ...settings });
+}
+
+async function deliver(path: string, { type = JSON_TYPE, headers = {}, body, query = '' }: Sent) {
+  const response = await fetch(`${cluster.baseURL}/webhooks/v1/inbound/${path}${query}`, {
+    method: 'POST',
+    headers: { ...(type !== '' && { 'content-type': type }), ...headers },
+    body: typeof body === 'string' ? body : new Uint8Array(body),
+  });
+  const text = await response.text();
+  return { status: response.status, message: JSON.parse(text).error?.message as string | undefined };
+}
+
+/** The event as the workflow gets it. */
+async function received(listener: { id: string }, sent: Sent): Promise<JsonObject> {
+  expect(await deliver(listener.id, sent)).toEqual({ status: 200, message: undefined });
+  return eventually(async () => {
+    const { rows } = await cluster.pool.query<{ state: string; error: unknown; input: JsonObject }>(
+      `select e.state, e.error, i.input from listener_event e left join workflow_instance i on i.id = e.instance_id
+       where e.listener_id = $1 order by e.id desc limit 1`,
+      [listener.id],
+    );
+    expect(rows[0]).toMatchObject({ state: 'done' });
+    return rows[0]?.input.event as JsonObject;
+  });
+}
+
+async function countEvents({ id }: { id: string }): Promise<number> {
+  const { rows } = await cluster.pool.query('select from listener_event where listener_id = $1', [id]);
+  return rows.length;
+}
+
+const utf16le = (text: string) => Buffer.from(`\uFEFF${text}`, 'utf16le');
+const utf16be = (text: string) => utf16le(text).swap16();
+/** "é" in windows-1252 and ISO-8859-1. */
+const LATIN = Buffer.from([0xe9]);
+const latinJSON = Buffer.concat([Buffer.from('{"a":"'), LATIN, Buffer.from('"}')]);
+
+describe('a body', () => {
+  test.each<[string, Sent, unknown]>([
+    [
+      'JSON in the charset that it names',
+      { type: `${JSON_TYPE}; charset = "windows-1252"`, body: latinJSON },
+      { a: 'é' },
+    ],
+    ['JSON with a byte order mark', { body: Buffer.from('\uFEFF{"a":"é"}') }, { a: 'é' }],
+    ['JSON in UTF-16', { body: utf16be('{"a":"é"}') }, { a: 'é' }],
+    ['JSON with a pair of escapes', { body: '{"a":"\\ud83d\\ude00 \\\\u0000"}' }, { a: '😀 \\u0000' }],
+    ['text in the charset that it names', { type: "text/plain; charset='latin1'", body: LATIN }, 'é'],
+    ['text in UTF-16', { type: 'text/plain; charset=utf-16', body: utf16le('é') }, 'é'],
+    [
+      'XML in the encoding of its first line',
+      { type: 'text/xml', body: Buffer.concat([Buffer.from('<?xml version="1.0" encoding="ISO-8859-1"?><a>'), LATIN]) },
+      '<?xml version="1.0" encoding="ISO-8859-1"?><a>é',
+    ],
+    ['text that is not UTF-8', { type: 'text/plain', body: LATIN }, { base64: '6Q==' }],
+    ['text with a NUL', { type: 'text/plain', body: 'a\0' }, { base64: 'YQA=' }],
+    ['octets that happen to be UTF-8', { type: 'application/octet-stream', body: 'ab' }, { base64: 'YWI=' }],
+    ['bytes of no type', { type: '', body: Buffer.from([1, 0]) }, { base64: 'AQA=' }],
+    ['a form in the charset that it names', { type: `${FORM};charset=iso-8859-15`, body: 'a=%A4' }, { a: '€' }],
+    ['a form with repeated fields', { type: FORM, body: 'a=1%2C2&a=3&b=&a=' }, { a: ['1,2', '3', ''], b: '' }],
+  ])('of %s', async (_what, sent, expected) => {
+    expect((await received(await aStartingListener(), sent)).body).toEqual(expected);
+  });
+
+  test.each<[string, Sent, number, string]>([
+    ['a NUL in JSON', { body: '{"a":[{"b":"x\\u0000"}]}' }, 400, 'body.a.0.b: must not contain the character NUL'],
+    ['half a pair in JSON', { body: '{"a":"\\ud83d \\ude00"}' }, 400, 'body.a: must not contain the character NUL or'],
+    ['half a pair in a key', { body: '{"\\udc00":1}' }, 400, 'half of a surrogate pair: \\udc00 at byte 2'],
+    ['a NUL in UTF-16', { body: utf16le('{"a":"\\u0000"}') }, 400, 'body.a: must not contain'],
+    ['JSON of another charset', { body: latinJSON }, 400, 'body: byte 6 is not utf-8'],
+    [
+      'an unknown charset',
+      { type: `${JSON_TYPE}; charset=klingon`, body: '{}' },
+      415,
+      'the charset "klingon" is not known',
+    ],
+    ['an unknown charset of text', { type: 'text/plain; charset=klingon', body: 'a' }, 415, 'the charset "klingon"'],
+    [
+      'an unknown charset of XML',
+      { type: 'text/xml', body: '<?xml encoding="klingon"?>' },
+      415,
+      'the charset "klingon"',
+    ],
+    ['a NUL in a form', { type: FORM, body: 'b=1&a=%00' }, 400, 'body.a: must not contain the character NUL'],
+    [
+      'a form of another charset',
+      { type: FORM, body: 'b=1&a=x%e9' },
+      400,
+      'body: byte 1 is not utf-8 in the field "a"',
+    ],
+    ['too many fields', { type: FORM, body: 'a&'.repeat(10_001) }, 400, 'more than 10000 fields'],
+    ['a NUL in the query', { body: '{}', query: '?b=1&a=%00' }, 400, 'query.a: must not contain the character NUL'],
+    ['a query of another charset', { body: '{}', query: '?a=%e9' }, 400, 'The query is not valid UTF-8'],
+  ])('is refused, and not stored, with %s', async (_what, sent, status, message) => {
+    const listener = await aStartingListener();
+    expect(await deliver(listener.id, sent)).toEqual({ status, message: expect.stringContaining(message) });
+    expect(await countEvents(listener)).toBe(0);
+  });
+
+  test('is refused for a path or a query of several parts as well', async () => {
+    const listener = await aStartingListener({ endpointPath: 'nul/:name' });
+    const refused = {
+      status: 400,
+      message: expect.stringContaining('params.name: must not contain the character NUL'),
+    };
+    expect(await deliver(`${tenant.id}/nul/a%00`, { body: '{}' })).toEqual(refused);
+    expect(await deliver(`${tenant.id}/nul/a`, { body: '{}', query: '?b=1&a=%e9' })).toEqual({
+      status: 400,
+      message: 'query: byte 0 is not utf-8 in the field "a"',
+    });
+    expect(await countEvents(listener)).toBe(0);
+  });
+
+  test('keeps repeated parameters of a query as a list', async () => {
+    const event = await received(await aStartingListener(), { body: '{}', query: '?a=1%2C2&a=3&b=%C3%A9?c=1' });
+    expect(event.query).toEqual({ a: ['1,2', '3'], b: 'é?c=1' });
+  });
+});
+
+test('an event that a script makes unstorable fails with the field that is wrong', async () => {
+  const script = 'return { list: ["a", "\\0"] };';
+  const actions = [
+    { actionType: 'transform', actionConfig: { script } },
+    { actionType: 'trigger_workflow', actionConfig: { workflowID } },
+  ];
+  const listener = await aStartingListener({ actions });
+  await deliver(listener.id, { body: '{}' });
+  await eventually(async () => {
+    const { rows } = await cluster.pool.query('select state, error from listener_event where listener_id = $1', [
+      listener.id,
+    ]);
+    const message = 'list.1: must not contain the character NUL or half of a surrogate pair';
+    expect(rows).toEqual([{ state: 'dead', error: { code: 'VALIDATION_ERROR', message } }]);
+  });
+});
