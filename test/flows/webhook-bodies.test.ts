@@ -1,3 +1,5 @@
+import { createHmac } from 'node:crypto';
+import { brotliCompressSync, constants, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { JsonObject } from '#shared/core/json.ts';
 import { type Cluster, startCluster } from '#test/support/cluster.ts';
@@ -160,5 +162,63 @@ test('an event that a script makes unstorable fails with the field that is wrong
     ]);
     const message = 'list.1: must not contain the character NUL or half of a surrogate pair';
     expect(rows).toEqual([{ state: 'dead', error: { code: 'VALIDATION_ERROR', message } }]);
+  });
+});
+
+describe('a compressed body', () => {
+  const text = '{"a":"é"}';
+  const secret = 'the secret';
+  const options = { authType: 'github', authSecret: secret };
+  const signed = (body: Buffer, coding: string): Sent => {
+    const signature = createHmac('sha256', secret).update(body).digest('hex');
+    return { body, headers: { 'content-encoding': coding, 'x-hub-signature-256': `sha256=${signature}` } };
+  };
+
+  test.each([
+    ['gzip', gzipSync(text)],
+    ['deflate', deflateSync(text)],
+    ['deflate', deflateRawSync(text)],
+    ['br', brotliCompressSync(text)],
+    ['zstd', zstdCompressSync(text)],
+    ['gzip, BR', brotliCompressSync(gzipSync(text))],
+    ['Identity', Buffer.from(text)],
+  ])('of %s is decompressed, and its signature is that of what was sent', async (coding, body) => {
+    const listener = await aStartingListener({ options });
+    expect((await received(listener, signed(body, coding))).body).toEqual({ a: 'é' });
+    expect((await deliver(listener.id, { ...signed(Buffer.from(text), coding), body })).status).toBe(
+      coding === 'Identity' ? 200 : 401,
+    );
+  });
+
+  test.each([
+    ['gzip', gzipSync],
+    ['br', (bytes: Buffer) => brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } })],
+    ['zstd', zstdCompressSync],
+  ])('that is a bomb of %s is 413, and takes no more memory than the limit', async (coding, compress) => {
+    const listener = await aStartingListener({ config: { maxBodyBytes: 300_000 } });
+    const body = compress(Buffer.alloc(200_000_000));
+    const before = process.memoryUsage().rss;
+
+    expect(await deliver(listener.id, { body, headers: { 'content-encoding': coding } })).toEqual({
+      status: 413,
+      message: 'The body is larger than the 300000 bytes that this listener takes',
+    });
+
+    expect(process.memoryUsage().rss - before).toBeLessThan(100_000_000);
+    expect(await countEvents(listener)).toBe(0);
+    await eventually(() => expect(cluster.context.requests.bytes.used).toBe(0));
+  });
+
+  test.each([
+    ['of another coding', 'compress', text, 415, 'Content-Encoding: expected gzip'],
+    ['that is broken', 'gzip', text, 400, 'The body is not valid gzip'],
+    ['that ends too early', 'br', brotliCompressSync(text).subarray(0, 5), 400, 'The body is not valid br'],
+  ])('%s is refused', async (_what, coding, body, status, message) => {
+    const listener = await aStartingListener();
+    expect(await deliver(listener.id, { body, headers: { 'content-encoding': coding } })).toEqual({
+      status,
+      message: expect.stringContaining(message),
+    });
+    expect(await countEvents(listener)).toBe(0);
   });
 });

@@ -1,8 +1,7 @@
-import { promisify } from 'node:util';
-import { brotliDecompress, gunzip, inflate } from 'node:zlib';
 import type { Agent, Dispatcher } from 'undici';
 import { createKeyedSemaphores } from '#shared/concurrency/semaphore.ts';
 import { currentFlow, currentReservation } from '#shared/concurrency/work-context.ts';
+import { CannotDecompress, codingsOf, decompress } from '#shared/core/decompress.ts';
 import { AppError } from '#shared/core/errors.ts';
 import type { Outbound } from './gate.ts';
 import { checkHeader } from './headers.ts';
@@ -235,42 +234,24 @@ async function collect(
   return Buffer.concat(chunks);
 }
 
-const unpackers = {
-  gzip: promisify(gunzip),
-  'x-gzip': promisify(gunzip),
-  deflate: promisify(inflate),
-  br: promisify(brotliDecompress),
-} as const;
-
 async function unpack(
   bytes: Buffer,
   headers: Readonly<Record<string, string>>,
   maxBytes: number,
   url: URL,
 ): Promise<Buffer> {
-  const codings = (headers['content-encoding'] ?? '')
-    .toLowerCase()
-    .split(',')
-    .map((coding) => coding.trim())
-    .filter((coding) => coding !== '' && coding !== 'identity');
-  if (bytes.length === 0 || codings.length === 0) return bytes;
-  const [coding = ''] = codings;
-  if (codings.length > 1 || !Object.hasOwn(unpackers, coding))
+  if (bytes.length === 0) return bytes;
+  const reserve = (size: number) => currentReservation()?.reserve(size);
+  try {
+    return await decompress(bytes, codingsOf(headers['content-encoding']), { maxBytes, reserve });
+  } catch (error) {
+    if (!(error instanceof CannotDecompress)) throw error;
+    if (error.reason === 'too-large') throw tooLarge(maxBytes, url);
+    if (error.reason === 'broken')
+      throw new AppError('UPSTREAM_FAILED', `${whereOf(url)} answers with broken compression`, { cause: error });
     throw new AppError('UPSTREAM_FAILED', `${whereOf(url)} answers in an encoding that it was not asked for`, {
       retry: false,
     });
-  const reservation = currentReservation();
-  await reservation?.reserve(maxBytes);
-  let unpacked = 0;
-  try {
-    const body = await unpackers[coding as keyof typeof unpackers](bytes, { maxOutputLength: maxBytes });
-    unpacked = body.length;
-    return body;
-  } catch (cause) {
-    if (codeOf(cause) === 'ERR_BUFFER_TOO_LARGE') throw tooLarge(maxBytes, url);
-    throw new AppError('UPSTREAM_FAILED', `${whereOf(url)} answers with broken compression`, { cause });
-  } finally {
-    reservation?.release(maxBytes - unpacked);
   }
 }
 

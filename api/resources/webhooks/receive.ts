@@ -15,7 +15,7 @@ import type { Request, Response } from '../../http/route/route.ts';
 import { acknowledge, replyOf, send } from './answer.ts';
 import { calledURL, PREFIX } from './called-url.ts';
 import { dedupOf } from './delivery-id.ts';
-import { readRawBody } from './read-body.ts';
+import { decompressBody, readRawBody } from './read-body.ts';
 import { credentialOf, type Delivery, proofOf, type SignedParts } from './signatures.ts';
 
 /** Receives a delivery: finds the listener, checks the sender, records the event, answers. In this order, and nothing else. */
@@ -30,15 +30,15 @@ export async function receiveDelivery(request: Request, response: Response, cont
 
   using reserved = context.requests.bytes.openReservation({ tenantID });
   const { maxBodyBytes } = context.config.http;
-  const body = await readRawBody(request, {
-    maxBytes: Math.min(config.maxBodyBytes ?? maxBodyBytes, maxBodyBytes),
-    reserved,
-  });
+  const limits = { maxBytes: Math.min(config.maxBodyBytes ?? maxBodyBytes, maxBodyBytes), reserved };
+  // A signature is about the bytes that were sent; everything else about what they were before they were compressed.
   const url = calledURL(request, options, context.config.console.publicURL);
-  const delivery = deliveryOf(request, { url, body });
-  const proof = proofOf(delivery, options);
+  const sent = deliveryOf(request, { url, body: await readRawBody(request, limits) });
+  const proof = proofOf(sent, options);
   if (proof.fault !== null)
     throw new AppError('INVALID_REQUEST', `This delivery is refused: ${proof.fault}`, { status: 401 });
+  const body = await decompressBody(request, sent.body, limits);
+  const delivery = { ...sent, body };
   const challenge = challengeOf(delivery, options);
   if (challenge !== undefined) return send(response, { status: 200, headers: {}, body: challenge }, { isHead: false });
   requireUsable({ params, query: rawQueryOf(request), contentType: request.headers['content-type'] ?? '', body });

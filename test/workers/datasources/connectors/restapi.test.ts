@@ -1,4 +1,4 @@
-import { gzipSync } from 'node:zlib';
+import { brotliCompressSync, deflateRawSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import type { Json, JsonObject } from '#shared/core/json.ts';
 import { restapi } from '#shared/datasources/types/restapi.ts';
@@ -180,6 +180,17 @@ describe('an answer', () => {
       code: 'UPSTREAM_FAILED',
       message: expect.stringContaining(message),
     });
+  });
+
+  test.each([
+    ['zstd', zstdCompressSync('[1]')],
+    ['deflate', deflateRawSync('[1]')],
+    ['gzip, br', brotliCompressSync(gzipSync('[1]'))],
+  ])('in %s is decompressed', async (coding, body) => {
+    await using api = await open({}, (_request, response) => {
+      response.writeHead(200, { 'content-type': 'application/json', 'content-encoding': coding }).end(body);
+    });
+    expect(await api.ask({})).toEqual([1]);
   });
 
   test('that does not match its content type is an error', async () => {
