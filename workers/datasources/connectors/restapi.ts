@@ -26,7 +26,7 @@ import {
 } from '../http/auth.ts';
 import { mediaTypeOf, parseFields, readBody, writeBody } from '../http/body.ts';
 import { addParams, endpointURL, isBelow } from '../http/endpoint.ts';
-import { readPages } from '../http/pages.ts';
+import { type AnsweredPage, readPages } from '../http/pages.ts';
 import { withRetries } from '../http/retry.ts';
 import { statusError } from '../http/status.ts';
 import type { Connector, ConnectorContext } from './connector.ts';
@@ -66,7 +66,7 @@ export function openAPI(
   }
 
   /** Sends a request. After a 401, which means that it had no effect, sends it again with a new token if there can be one. */
-  async function send(request: HTTPRequest, signal: AbortSignal): Promise<AnsweredRequest> {
+  async function send(request: HTTPRequest, signal: AbortSignal): Promise<AnsweredPage> {
     const timeout = AbortSignal.timeout(options.timeout * 1000);
     const both = AbortSignal.any([signal, timeout]);
     try {
@@ -83,7 +83,7 @@ export function openAPI(
     }
   }
 
-  async function sendWithRetries(request: HTTPRequest, { retries }: Query, signal: AbortSignal): Promise<HTTPResponse> {
+  async function sendWithRetries(request: HTTPRequest, { retries }: Query, signal: AbortSignal): Promise<AnsweredPage> {
     let secrets: readonly string[] = optionValues;
     const response = await withRetries(request, retries, {
       signal,
@@ -95,7 +95,7 @@ export function openAPI(
     });
     if (response.status >= 400) throw statusError(response, secrets);
     check(response);
-    return response;
+    return { ...response, secrets };
   }
 
   return {
@@ -146,10 +146,6 @@ function withCursor(query: Query, cursor: string): Query {
   const fields = typeof body === 'string' ? parseFields(body) : body;
   if (!isJsonObject(fields)) throw invalidField('body', 'must be an object for a cursor to be in it');
   return { ...query, body: { ...fields, [pagination.cursorParam]: cursor } };
-}
-
-interface AnsweredRequest extends HTTPResponse {
-  secrets: readonly string[];
 }
 
 function requestOf(query: Query, options: Options, { base, run }: { base: URL; run: ExecuteOptions }): HTTPRequest {

@@ -5,11 +5,17 @@ import { asText } from '#shared/workflow/templates/templates.ts';
 import { type HTTPResponse, whereOf } from '../../outbound/fetch.ts';
 import { saySent } from '../../outbound/upstream-error.ts';
 import { readBody } from './body.ts';
+import { maskIn } from './status.ts';
 
 type Paged = Exclude<Pagination, { type: 'none' }>;
 
+/** A page as the server has sent it, with the texts that no message repeats. */
+export interface AnsweredPage extends HTTPResponse {
+  secrets: readonly string[];
+}
+
 /** Fetches one page. The cursor is set if it is not part of the URL. */
-export type FetchPage = (url: URL, cursor: string | null) => Promise<HTTPResponse>;
+export type FetchPage = (url: URL, cursor: string | null) => Promise<AnsweredPage>;
 
 interface PageAddress {
   url: URL;
@@ -27,10 +33,14 @@ export async function readPages(
 ): Promise<{ rows: Json[]; isMore: boolean }> {
   const rows: Json[] = [];
   let bytes = 0;
+  const asked = new Set<string>();
+  let secrets: readonly string[] = [];
   let address: PageAddress | undefined = { url: begin(first, pagination), cursor: null };
   for (let page = 0; address && page < pagination.maxPages; page += 1) {
     const { url, cursor }: PageAddress = address;
-    const response: HTTPResponse = await saySent(page > 0, async () => fetchPage(url, cursor));
+    if (asked.has(keyOf(address))) throw repeated(address, secrets);
+    asked.add(keyOf(address));
+    const response: AnsweredPage = await saySent(page > 0, async () => fetchPage(url, cursor));
     bytes += response.body.length;
     if (bytes > MAX_PAGES_BYTES)
       throw new AppError(
@@ -45,14 +55,38 @@ export async function readPages(
     const items = itemsOf(answer, pagination.itemsPath, response);
     for (const item of items) rows.push(item);
     if (rows.length > maxRows) return { rows: rows.slice(0, maxRows), isMore: true };
-    address =
-      items.length === 0 && pagination.type !== 'cursor'
-        ? undefined
-        : nextPage(address, pagination, { answer, items, page, response });
+    address = nextOf(address, pagination, { answer, items, page, response });
+    secrets = response.secrets;
     if (rows.length === maxRows && saysWhetherThereIsMore(pagination)) break;
   }
   return { rows, isMore: address !== undefined };
 }
+
+function keyOf({ url, cursor }: PageAddress): string {
+  return `${url.href} ${cursor ?? ''}`;
+}
+
+/** The page after this one; undefined at the end. */
+function nextOf(address: PageAddress, pagination: Paged, page: Page): PageAddress | undefined {
+  const isEmpty = page.items.length === 0;
+  if (isEmpty && !saysWhetherThereIsMore(pagination)) return undefined;
+  const next = nextPage(address, pagination, page);
+  // Feeds that are polled end so: an empty page, which is also its own next page.
+  return next && isEmpty && keyOf(next) === keyOf(address) ? undefined : next;
+}
+
+/** The error for a page that was read before: to stop would lose the rest of the rows, to go on would repeat rows. */
+function repeated({ url, cursor }: PageAddress, secrets: readonly string[]): AppError {
+  const link = cursor === null ? `${url.pathname}${url.search}` : `the cursor ${JSON.stringify(cursor)}`;
+  return new AppError(
+    'UPSTREAM_FAILED',
+    `The pages of ${whereOf(url)} go in a circle: the next one is ${maskIn(link, secrets).slice(0, MAX_LINK)}, which was read before`,
+    { retry: false, details: { reason: 'repeated-page' } },
+  );
+}
+
+/** Characters of a link in a message. */
+const MAX_LINK = 500;
 
 function begin(url: URL, pagination: Paged): URL {
   if (pagination.type === 'page')
@@ -78,7 +112,7 @@ interface Page {
   answer: Json;
   items: readonly Json[];
   page: number;
-  response: HTTPResponse;
+  response: AnsweredPage;
 }
 
 /** Address of the next page, if there is one. */
@@ -114,16 +148,18 @@ function atURL(url: URL): PageAddress {
 }
 
 function afterCursor(
-  { url, cursor: before }: PageAddress,
+  { url }: PageAddress,
   { cursorParam, cursorIn, cursorPath, morePath }: Extract<Paged, { type: 'cursor' }>,
   answer: Json,
 ): PageAddress | undefined {
-  if (morePath !== '' && at(answer, morePath) !== true) return undefined;
+  if (morePath !== '' && !YES.has(at(answer, morePath))) return undefined;
   const cursor = asText(at(answer, cursorPath));
-  const last = cursorIn === 'body' ? before : url.searchParams.get(cursorParam);
-  if (cursor === '' || cursor === 'false' || cursor === last) return undefined;
+  if (cursor === '' || cursor === 'false') return undefined;
   return cursorIn === 'body' ? { url, cursor } : atURL(withParams(url, { [cursorParam]: cursor }));
 }
+
+/** How answers write that there are more. */
+const YES: ReadonlySet<unknown> = new Set([true, 'true', 1, '1']);
 
 function withParams(url: URL, params: Record<string, string | number>): URL {
   const next = new URL(url);
@@ -159,11 +195,23 @@ function nextLink({ headers, url }: HTTPResponse, requested: URL): URL | undefin
 }
 
 function linked(target: Json | undefined, { url }: Pick<HTTPResponse, 'url'>, requested: URL): URL | undefined {
-  if (typeof target !== 'string' || target === '') return undefined;
+  if (target === undefined || target === null || target === '' || target === false) return undefined;
+  if (typeof target !== 'string')
+    throw new AppError(
+      'UPSTREAM_FAILED',
+      `The next page of ${whereOf(requested)} is not a URL, but ${kindOf(target)}`,
+      {
+        retry: false,
+      },
+    );
   const next = URL.parse(target, url);
   if (!next || next.origin !== requested.origin)
     throw new AppError('UPSTREAM_FAILED', `The next page of ${whereOf(requested)} is on another server`, {
       retry: false,
     });
-  return next.href === requested.href ? undefined : next;
+  return next;
+}
+
+function kindOf(value: Json): string {
+  return typeof value === 'object' ? 'an object or a list' : `a ${typeof value}`;
 }

@@ -336,6 +336,98 @@ describe('pages', () => {
     expect(few).toMatchObject({ rowCount: 10, truncated: true });
   });
 
+  /** Answers each address by its place in a list of pages, which each name the next. */
+  const linked = (pages: Record<string, { items?: Json; next?: Json }>) =>
+    open({}, ({ url }, response) => json(response, pages[url.slice('/v1'.length)] ?? {}));
+  const byLink = { type: 'link', path: 'next', itemsPath: 'items' };
+
+  test.each<[string, Json | undefined]>([
+    ['is empty', []],
+    ['has no list', undefined],
+  ])('go on after one that %s and has a next link', async (_what, items) => {
+    await using api = await linked({
+      '/x': { items: [1], next: '/v1/x?p=2' },
+      '/x?p=2': { ...(items !== undefined && { items }), next: '/v1/x?p=3' },
+      '/x?p=3': { items: [2, 3] },
+    });
+    const result = await api.datasource.execute({ apiEndpoint: '/x', pagination: byLink });
+    expect(result).toEqual({ data: [1, 2, 3], rowCount: 3, truncated: false });
+  });
+
+  test.each<[string, Parameters<typeof linked>[0], string]>([
+    ['itself', { '/x': { items: [1], next: '/v1/x' } }, 'the next one is /v1/x, which was read before'],
+    [
+      'one of those before',
+      {
+        '/x': { items: [1], next: '/v1/x?p=2' },
+        '/x?p=2': { items: [2], next: '/v1/x?key=secret-0123' },
+        '/x?key=secret-0123': { items: [3], next: '/v1/x?p=2' },
+      },
+      'the next one is /v1/x?p=2, which was read before',
+    ],
+    ['no URL', { '/x': { items: [1], next: { href: '/v1/x?p=2' } } }, 'is not a URL, but an object'],
+  ])('whose next link is %s are an error that names it', async (_what, pages, message) => {
+    await using api = await linked(pages);
+    await expect(api.datasource.execute({ apiEndpoint: '/x', pagination: byLink })).rejects.toMatchObject({
+      code: 'UPSTREAM_FAILED',
+      retry: false,
+      message: expect.stringContaining(message),
+    });
+  });
+
+  test('that are wanted are given though the next one was read before', async () => {
+    await using api = await linked({ '/x': { items: [1, 2], next: '/v1/x' } });
+    const result = await api.datasource.execute({ apiEndpoint: '/x', pagination: byLink }, {}, { maxRows: 2 });
+    expect(result).toEqual({ data: [1, 2], rowCount: 2, truncated: true });
+  });
+
+  test('end at an empty one that is its own next page, as feeds do that are polled', async () => {
+    await using api = await linked({
+      '/x': { items: [1], next: '/v1/x?p=2' },
+      '/x?p=2': { items: [], next: '/v1/x?p=2' },
+    });
+    const result = await api.datasource.execute({ apiEndpoint: '/x', pagination: byLink });
+    expect(result).toEqual({ data: [1], rowCount: 1, truncated: false });
+  });
+
+  test.each([
+    ['a parameter', {}],
+    ['the body', { method: 'POST', body: {}, cursorIn: 'body' }],
+  ])(
+    'whose cursor goes in a circle in %s are an error that names it',
+    async (_what, { cursorIn = 'query', ...asked }) => {
+      const following: Record<string, string> = { '': 'a', a: 'b', b: 'a' };
+      await using api = await open(
+        { queryParams: [{ key: 'key', value: 'secret-0123' }] },
+        ({ url, body }, response) => {
+          const sent =
+            cursorIn === 'body' ? JSON.parse(body).cursor : new URL(url, 'http://x').searchParams.get('cursor');
+          json(response, { items: [1], next: following[sent ?? ''] });
+        },
+      );
+      const pagination = { type: 'cursor', cursorPath: 'next', cursorIn, itemsPath: 'items' };
+      const failed = api.datasource.execute({ apiEndpoint: '/x', ...asked, pagination });
+      await expect(failed).rejects.toMatchObject({
+        message: expect.stringMatching(
+          cursorIn === 'body' ? /the cursor "a", which/ : /\/v1\/x\?key=\W+&cursor=a, which/,
+        ),
+      });
+      expect(api.server.seen).toHaveLength(3);
+    },
+  );
+
+  test('go on while the flag says so, in any form of yes', async () => {
+    await using api = await open({}, ({ url }, response) => {
+      const isFirst = !url.includes('cursor');
+      json(response, { items: [isFirst ? 1 : 2], next: 'c', more: isFirst ? 'true' : 0 });
+    });
+    const pagination = { type: 'cursor', cursorPath: 'next', morePath: 'more', itemsPath: 'items' };
+    expect(await api.datasource.execute({ apiEndpoint: '/x', pagination })).toMatchObject({
+      data: [1, 2],
+      truncated: false,
+    });
+  });
+
   test.each(['http://169.254.169.254/latest', '/admin'])('are not read at %s', async (target) => {
     await using api = await open({}, (_request, response) =>
       json(response, [1], 200, { link: `<${target}>; rel=next` }),

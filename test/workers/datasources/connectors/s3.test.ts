@@ -306,6 +306,23 @@ describe('a malicious server', () => {
     }
   });
 
+  test('may say that there is more and not where, or go in a circle', async () => {
+    const following: Record<string, string> = { '': 'a', a: 'b', b: 'a' };
+    const more = (token: string) =>
+      `<ListBucketResult><IsTruncated>true</IsTruncated><NextContinuationToken>${token}</NextContinuationToken></ListBucketResult>`;
+    await using silent = await startHTTP((_request, response) => void response.end(more('')));
+    await using circle = await startHTTP(({ url }, response) => {
+      response.end(more(following[new URL(url, 'http://x').searchParams.get('continuation-token') ?? ''] ?? ''));
+    });
+
+    for (const { origin } of [silent, circle]) {
+      await using datasource = await openDatasource(s3, { ...keys, endpoint: origin });
+      await expect(datasource.execute({ operation: 'listObjects' })).rejects.toMatchObject({
+        message: expect.stringContaining('goes on where it was before'),
+      });
+    }
+  });
+
   test('may send a body without end, or redirect', async () => {
     await using endless = await startHTTP((_request, response) => {
       const more = () => {

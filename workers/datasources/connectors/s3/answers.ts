@@ -9,7 +9,7 @@ export interface Listing {
   objects: JsonObject[];
   /** Common prefixes, up to the next delimiter. */
   prefixes: string[];
-  /** Token of the next page; null on the last. */
+  /** Token of the next page; null on the last, empty if the server says that there is one and does not name it. */
   next: string | null;
 }
 
@@ -26,7 +26,7 @@ export function readListing(response: HTTPResponse): Listing {
       storageClass: textIn(item, 'StorageClass') || null,
     })),
     prefixes: childrenOf(root, 'CommonPrefixes').map((item) => decode(textIn(item, 'Prefix'))),
-    next: textIn(root, 'IsTruncated') === 'true' ? textIn(root, 'NextContinuationToken') || null : null,
+    next: textIn(root, 'IsTruncated') === 'true' ? textIn(root, 'NextContinuationToken') : null,
   };
 }
 

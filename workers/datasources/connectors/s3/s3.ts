@@ -73,11 +73,17 @@ async function listObjects(
   let count = 0;
   let bytes = 0;
   let token: string | null = '';
+  // The first page has no token: a next page without one would be the first again.
+  const asked = new Set(['']);
   while (token !== null && count < maxObjects && bytes < MAX_READ_BYTES) {
     const params = listParams({ prefix, startAfter, token, size: Math.min(PAGE, maxObjects - count) });
     const answer = await send({ method: 'GET', bucket, params }, signal);
     const { objects, next } = readListing(answer);
-    if (next === token) throw new AppError('UPSTREAM_FAILED', 'The list goes on where it was before', { retry: false });
+    if (next !== null && asked.has(next))
+      throw new AppError('UPSTREAM_FAILED', `The list goes on where it was before: ${JSON.stringify(next)}`, {
+        retry: false,
+      });
+    if (next !== null) asked.add(next);
     const wanted = objects.slice(0, maxObjects - count);
     count += wanted.length;
     token = next;
