@@ -16,6 +16,19 @@ export function parseDuration(value: number | string): number {
   return ms;
 }
 
+/** A duration in words, in the largest unit that it is a whole number of. */
+export function showDuration(ms: number): string {
+  const [size, name] = shownUnits.find(([unit]) => ms % unit === 0) ?? [1_000, 's'];
+  const amount = ms / size;
+  return `${amount} ${name === 's' || amount !== 1 ? name : name.slice(0, -1)}`;
+}
+
+const shownUnits: readonly (readonly [ms: number, name: string])[] = [
+  [86_400_000, 'days'],
+  [3_600_000, 'hours'],
+  [60_000, 'minutes'],
+];
+
 const unitMs: ReadonlyMap<string, number> = new Map([
   ['', 1_000],
   ...named(1, 'ms', 'millisecond', 'milliseconds'),

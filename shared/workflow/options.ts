@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isJsonObject } from '../core/json.ts';
+import { isJsonObject, type JsonObject } from '../core/json.ts';
 import { readBy } from '../core/schema/walk.ts';
 import { Duration, parseDuration } from './duration.ts';
 import type { GraphNode } from './graph/graph.ts';
@@ -51,8 +51,22 @@ export function runTimeoutMs(options: WorkflowOptions): number {
   return parseDuration(options.workflowRunTimeout ?? sevenDays);
 }
 
+/** A time limit of a run, and the setting that says so. */
+export interface RunTimeLimit {
+  ms: number;
+  setBy: string;
+}
+
+export function runTimeLimit(options: WorkflowOptions): RunTimeLimit {
+  const isDefault = options.workflowRunTimeout === undefined;
+  const setBy = '`workflowRunTimeout` of its workflow';
+  return { ms: runTimeoutMs(options), setBy: isDefault ? `the default of ${setBy}` : setBy };
+}
+
 export interface NodePolicy {
   timeoutMs: number;
+  /** The setting that says so, for errors. */
+  timeoutSetBy: string;
   /** Attempts after the first. */
   retryLimit: number;
   retryDelayMs: number;
@@ -67,15 +81,28 @@ export function nodePolicy(node: GraphNode, options: WorkflowOptions): NodePolic
   const own = isJsonObject(node.config) ? node.config : {};
   const { kind: name } = node.definition;
   const kind = Object.hasOwn(options.nodeDefaults, name) ? options.nodeDefaults[name] : undefined;
-  const timeout = numeric(own.timeoutSeconds) ?? kind?.timeoutSeconds ?? options.defaultNodeTimeoutSeconds;
   const delay = numeric(own.retryDelaySeconds) ?? kind?.retryDelaySeconds ?? options.defaultRetryDelaySeconds;
   return {
-    timeoutMs: (timeout ?? node.definition.timeoutSeconds) * 1_000,
+    ...timeLimitOf(node, own, options),
     retryLimit: numeric(own.retryLimit) ?? kind?.retryLimit ?? options.defaultRetryLimit ?? 0,
     retryDelayMs: (delay ?? 5) * 1_000,
     retryOn: z.array(RetryClass).safeParse(own.retryOn).data ?? kind?.retryOn ?? options.defaultRetryOn,
     errorHandling: ErrorHandling.options.find((option) => option === own.errorHandling),
   };
+}
+
+function timeLimitOf(
+  { definition: { kind, timeoutSeconds: usual } }: GraphNode,
+  own: JsonObject,
+  { nodeDefaults, defaultNodeTimeoutSeconds: ofAll }: WorkflowOptions,
+): Pick<NodePolicy, 'timeoutMs' | 'timeoutSetBy'> {
+  const limit = (seconds: number, timeoutSetBy: string) => ({ timeoutMs: seconds * 1_000, timeoutSetBy });
+  const ofNode = numeric(own.timeoutSeconds);
+  if (ofNode !== undefined) return limit(ofNode, '`timeoutSeconds` of the node');
+  const ofKind = Object.hasOwn(nodeDefaults, kind) ? nodeDefaults[kind]?.timeoutSeconds : undefined;
+  if (ofKind !== undefined) return limit(ofKind, `\`nodeDefaults.${kind}.timeoutSeconds\` of the workflow`);
+  if (ofAll !== undefined) return limit(ofAll, '`defaultNodeTimeoutSeconds` of the workflow');
+  return limit(usual, `the default of ${kind} nodes; \`timeoutSeconds\` of the node changes it`);
 }
 
 /** The config of a node that asks a person: with the workflow's time to answer, unless the node has its own `expiryMinutes`. */

@@ -180,7 +180,7 @@ export function graphOf({ steps, options, end: status }: Shape, around: Surround
 
   function child(id: string): void {
     const inputMapping = Object.fromEntries(['n', 'key', 'group', 'run'].map((key) => [key, `{{ctx.input.${key}}}`]));
-    then(id, 'subWorkflow', { childWorkflowID: childID, inputMapping, timeoutSeconds: 3_600 }, 'success');
+    then(id, 'subWorkflow', { childWorkflowID: childID, inputMapping }, 'success');
   }
 
   function compute(id: string, expression: string, before = ''): void {

@@ -17,6 +17,7 @@ export function aNodeRun(given: Partial<NodeRun> = {}): NodeRun {
     variables: { values: {}, links: {}, secrets: [], inCode: false },
     idempotencyKey: 'instance.node.0',
     timeoutMs: 60_000,
+    timeoutSetBy: 'a test',
     isDryRun: false,
     log: createLogger({ level: 'silent' }),
     print: () => undefined,

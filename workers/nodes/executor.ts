@@ -36,6 +36,8 @@ export interface NodeRun {
   /** The same for every attempt of this node in this activation, and different for all other work. */
   readonly idempotencyKey: string;
   readonly timeoutMs: number;
+  /** Where the time limit is set, for errors. */
+  readonly timeoutSetBy: string;
   /** Whether writes are refused: the executor, or what it calls, then throws RefusedWrite. */
   readonly isDryRun: boolean;
   readonly log: Logger;
@@ -97,7 +99,7 @@ export type Park =
   | { park: 'event'; name: string; key: string; lookbackMs: number; expiresInMs: number | null }
   | ({ park: 'iterations'; items: Json[] } & Repeat)
   | ({ park: 'chunks'; items: Json[] } & MapPlan)
-  | { park: 'child'; workflowID: string; input: JsonObject; maxDepth: number; timeoutMs: number };
+  | { park: 'child'; workflowID: string; input: JsonObject; maxDepth: number };
 
 /** Exits that the kind declares; `string` if the config names the exits, which the engine then checks. */
 type ExitOf<D extends AnyNode> = Extract<D['exits'], readonly string[]>[number];

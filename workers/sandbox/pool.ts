@@ -19,6 +19,8 @@ export interface SandboxRequest {
   code: string;
   args: Record<string, Json>;
   timeoutMs: number;
+  /** The setting that says so, for the error. */
+  timeoutSetBy?: string;
   /** Default: 128. */
   memoryMB?: number;
   /** Default: the configured limit. */
@@ -128,7 +130,7 @@ class Pool implements Sandbox {
     await Promise.all(hosts.map((host) => host.ended()));
   }
 
-  #jobOf({ tenantID, code, args, timeoutMs, memoryMB = 128, maxOutputBytes }: SandboxRequest): Job {
+  #jobOf({ tenantID, code, args, timeoutMs, timeoutSetBy, memoryMB = 128, maxOutputBytes }: SandboxRequest): Job {
     this.#lastID += 1;
     return {
       id: this.#lastID,
@@ -137,6 +139,7 @@ class Pool implements Sandbox {
       names: Object.keys(args),
       args: JSON.stringify(Object.values(args)),
       timeoutMs: Math.max(1, Math.ceil(timeoutMs)),
+      timeoutSetBy,
       memoryMB: Math.max(8, memoryMB),
       maxOutputBytes: maxOutputBytes ?? this.#config.maxOutputBytes,
     };

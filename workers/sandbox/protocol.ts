@@ -10,6 +10,8 @@ export interface Job {
   /** The arguments in the order of `names`: a JSON array. */
   args: string;
   timeoutMs: number;
+  /** The setting that says so, for the error of a call that takes longer. */
+  timeoutSetBy?: string | undefined;
   memoryMB: number;
   maxOutputBytes: number;
 }

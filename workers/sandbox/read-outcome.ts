@@ -22,7 +22,10 @@ export function readOutcome(outcome: CallOutcome, job: Job): Json {
     case 'memory':
       throw new AppError('NODE_FAILED', `The code exceeded its memory limit of ${job.memoryMB} MB`, { retry: false });
     case 'timeout':
-      throw new AppError('NODE_TIMEOUT', `The code did not finish within ${job.timeoutMs} ms`);
+      throw new AppError(
+        'NODE_TIMEOUT',
+        `The code did not finish within ${job.timeoutMs} ms${job.timeoutSetBy ? ` (${job.timeoutSetBy})` : ''}`,
+      );
     case 'pending':
       throw new AppError('NODE_TIMEOUT', 'The code waits for a promise that is never settled', { retry: false });
     case 'lost':

@@ -84,6 +84,15 @@ export const working = {
   }),
 };
 
+/** Fields of kinds that park while they wait: for a time, a person, an event or another run. */
+export const waiting = {
+  ...working,
+  timeoutSeconds: working.timeoutSeconds.meta({
+    title: 'Time limit (s)',
+    description: 'Without effect here: a wait counts against the time limit of the run alone',
+  }),
+};
+
 /** How a form groups the fields that kinds share, after the kind's own. */
 export const sharedFields = {
   first: ['title', 'description'],

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { working } from './common.ts';
+import { waiting } from './common.ts';
 import { Reminder } from './reminders.ts';
 
 /** A week. A link works no longer, even if its question never expires. */
@@ -9,7 +9,7 @@ const Name = z.string().min(1).max(255);
 
 /** Fields of kinds that ask a person. */
 export const requestFields = {
-  ...working,
+  ...waiting,
   expiryMinutes: z
     .number()
     .min(0)

@@ -125,15 +125,22 @@ describe('the policy of a node', () => {
   const own = { timeoutSeconds: 60, retryLimit: 3, retryDelaySeconds: 30, errorHandling: 'continue' };
 
   test("defaults to the platform's policy for its kind", () => {
-    const policy = { timeoutMs: 30_000, retryLimit: 0, retryDelayMs: 5_000, errorHandling: undefined };
+    const timeoutSetBy = 'the default of javascript nodes; `timeoutSeconds` of the node changes it';
+    const none = { retryLimit: 0, retryDelayMs: 5_000, errorHandling: undefined, afterFailedItems: undefined };
+    const policy = { timeoutMs: 30_000, timeoutSetBy, ...none };
 
     expect(nodePolicy(aNode({}), WorkflowOptions.parse({}))).toEqual(policy);
-    expect(nodePolicy(aNode({}, 'end'), WorkflowOptions.parse({}))).toEqual({ ...policy, timeoutMs: 60_000 });
+    expect(nodePolicy(aNode({}, 'end'), WorkflowOptions.parse({}))).toEqual({
+      ...policy,
+      timeoutMs: 60_000,
+      timeoutSetBy: timeoutSetBy.replace('javascript', 'end'),
+    });
   });
 
   test("is overridden by the workflow's for all nodes", () => {
     expect(nodePolicy(aNode({}), WorkflowOptions.parse(everywhere))).toMatchObject({
       timeoutMs: 40_000,
+      timeoutSetBy: '`defaultNodeTimeoutSeconds` of the workflow',
       retryLimit: 1,
       retryDelayMs: 10_000,
     });
@@ -142,17 +149,34 @@ describe('the policy of a node', () => {
   test("is overridden by the workflow's for the kind", () => {
     const options = WorkflowOptions.parse({ ...everywhere, ...forKind });
 
-    expect(nodePolicy(aNode({}), options)).toMatchObject({ timeoutMs: 50_000, retryLimit: 2, retryDelayMs: 20_000 });
+    expect(nodePolicy(aNode({}), options)).toMatchObject({
+      timeoutMs: 50_000,
+      timeoutSetBy: '`nodeDefaults.javascript.timeoutSeconds` of the workflow',
+      retryLimit: 2,
+      retryDelayMs: 20_000,
+    });
     expect(nodePolicy(aNode({}, 'delay'), options)).toMatchObject({ timeoutMs: 40_000, retryLimit: 1 });
   });
 
   test("is overridden by the node's", () => {
     expect(nodePolicy(aNode(own), WorkflowOptions.parse({ ...everywhere, ...forKind }))).toEqual({
       timeoutMs: 60_000,
+      timeoutSetBy: '`timeoutSeconds` of the node',
       retryLimit: 3,
       retryDelayMs: 30_000,
       errorHandling: 'continue',
+      afterFailedItems: 'continue',
     });
+  });
+
+  test('retries a node that goes on after its first failure only if the node itself says so', () => {
+    const options = WorkflowOptions.parse({ ...everywhere, ...forKind });
+
+    for (const errorHandling of ['continue', 'continue_default', 'skip_item']) {
+      expect(nodePolicy(aNode({ errorHandling }), options).retryLimit).toBe(0);
+      expect(nodePolicy(aNode({ errorHandling, retryLimit: 4 }), options).retryLimit).toBe(4);
+    }
+    expect(nodePolicy(aNode({ errorHandling: 'retry_then_continue' }), options).retryLimit).toBe(2);
   });
 
   test('may be zero', () => {

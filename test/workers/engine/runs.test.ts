@@ -311,23 +311,6 @@ describe('a run, from acceptance to its end', () => {
     });
   });
 
-  test('a sub-workflow that exceeds the time limit of its node is ended, and the node fails', async () => {
-    const child = await deployment.saveWorkflow(
-      graph({ start: { type: 'start' }, wait: { type: 'delay', delayMinutes: 5 } }, ['start>wait']),
-    );
-    const call = { type: 'subWorkflow', childWorkflowID: child.workflowID, timeoutSeconds: 1 };
-    const versionID = await deployment.saveVersion(graph({ start: { type: 'start' }, call }, ['start>call']));
-    const { instanceID } = await deployment.runs.accept(deployment.newRun(versionID, {}));
-
-    await eventually(async () => expect((await deployment.read(instanceID)).status).toBe('FAILED'));
-
-    expect((await deployment.read(instanceID)).error).toMatchObject({ code: 'NODE_FAILED', nodeID: 'call' });
-    const { rows } = await deployment.pool.query('select status from workflow_instance where parent_id = $1', [
-      instanceID,
-    ]);
-    expect(rows).toEqual([{ status: 'FAILED' }]);
-  });
-
   test('a sub-workflow ends with its parent at the latest, and by its own time limit before', async () => {
     const waiting = graph({ start: { type: 'start' }, wait: { type: 'delay', delayMinutes: 5 } }, ['start>wait']);
     const patient = await deployment.saveWorkflow(waiting);

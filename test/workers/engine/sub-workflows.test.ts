@@ -99,20 +99,74 @@ test('a call deeper than its maxDepth is refused', async () => {
   });
 });
 
-test('the time limit of the node is that of the sub-workflow, which may take longer on its own', async () => {
-  const child = await deployment.saveWorkflow(
-    graph({ start: { type: 'start' }, ask: { type: 'approval' } }, ['start>ask']),
+/** Seconds from the acceptance of a run to its deadline. */
+async function timeOf(where: 'id' | 'parent_id', id: string): Promise<number | undefined> {
+  const { rows } = await deployment.pool.query<{ seconds: number }>(
+    `select round(extract(epoch from deadline_at - created_at))::int as seconds from workflow_instance where ${where} = $1`,
+    [id],
   );
-  const shape = calling(child.workflowID);
-  const nodes = shape.nodes.map((node) => ({ ...node, data: { ...node.data, timeoutSeconds: 1 } }));
-  const outer = await deployment.saveWorkflow({ ...shape, nodes });
+  return rows[0]?.seconds;
+}
 
-  const { status, error } = await ended(outer);
+const asking = graph({ start: { type: 'start' }, ask: { type: 'approval' } }, ['start>ask']);
 
+test('a sub-workflow that waits has the time of its own workflow and of the calling run, not that of its node', async () => {
+  const [patient, limited] = await Promise.all([
+    deployment.saveWorkflow(asking),
+    deployment.saveWorkflow(asking, { workflowRunTimeout: '2 h' }),
+  ]);
+  for (const [child, timeoutSeconds, timeoutMs, seconds] of [
+    [patient, undefined, 7_200_000, 7_200],
+    [patient, 60, 864_000_000, 604_800],
+    [limited, 3_600, 864_000_000, 7_200],
+  ] as const) {
+    const shape = calling(child.workflowID);
+    const nodes = shape.nodes.map((node) => ({ ...node, data: { ...node.data, timeoutSeconds } }));
+    const options = { nodeDefaults: { subWorkflow: { timeoutSeconds: 30 } } };
+    const versionID = await deployment.saveVersion({ ...shape, nodes }, options);
+    const { instanceID } = await deployment.runs.accept(deployment.newRun(versionID, {}, { timeoutMs }));
+
+    await eventually(async () => expect((await deployment.read(instanceID)).status).toBe('WAITING'));
+
+    // The rows were written a moment apart.
+    const found = (await timeOf('parent_id', instanceID)) ?? 0;
+    expect(Math.abs(found - seconds)).toBeLessThan(60);
+    await deployment.runs.stop(deployment.tenantID, instanceID);
+  }
+});
+
+test('the error of a sub-workflow that takes too long names the limit, and where it is set', async () => {
+  const child = await deployment.saveWorkflow(asking, { workflowRunTimeout: '1 s' });
+
+  const { status, error } = await ended(await deployment.saveWorkflow(calling(child.workflowID)));
+
+  const message = 'The run took longer than 1 s (`workflowRunTimeout` of its workflow). It was at "ask"';
   expect({ status, error }).toMatchObject({
     status: 'FAILED',
-    error: { code: 'NODE_FAILED', nodeID: 'call', cause: { code: 'RUN_TIMEOUT', nodeID: 'ask' } },
+    error: { code: 'NODE_FAILED', nodeID: 'call', cause: { code: 'RUN_TIMEOUT', nodeID: 'ask', message } },
   });
+});
+
+test('a sub-workflow that waits is cancelled when the time of the run around it is up', async () => {
+  const child = await deployment.saveWorkflow(asking);
+  const versionID = await deployment.saveVersion(calling(child.workflowID), { workflowRunTimeout: '90 s' });
+  const { instanceID } = await deployment.runs.accept(deployment.newRun(versionID, {}, { timeoutMs: 1_500 }));
+
+  const read = async () => {
+    const { rows } = await deployment.pool.query<{ status: string; message: string | null }>(
+      `select status, error ->> 'message' as message from workflow_instance where id = $1 or parent_id = $1 order by depth`,
+      [instanceID],
+    );
+    return rows;
+  };
+
+  const message = 'The run took longer than 90 s (`workflowRunTimeout` of its workflow). It was at "call"';
+  await eventually(async () =>
+    expect(await read()).toEqual([
+      { status: 'FAILED', message },
+      { status: 'CANCELLED', message: null },
+    ]),
+  );
 });
 
 test('inputs of a sub-workflow have the limit of outputs', async () => {

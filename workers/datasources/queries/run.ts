@@ -78,11 +78,15 @@ async function withTimeout<T>(
     // The error of a query that was never sent, such as one that got no connection, says more than the time limit.
     const hasNotBegun = error instanceof AppError && isJsonObject(error.details) && error.details.begun === false;
     if (!timeout.aborted || hasNotBegun) throw error;
-    throw new AppError('UPSTREAM_TIMEOUT', `The query took longer than ${seconds} s and was stopped`, {
-      cause: error,
-      // An error that forbids a retry still forbids it after the time limit.
-      ...(error instanceof AppError && { retry: error.retry }),
-    });
+    throw new AppError(
+      'UPSTREAM_TIMEOUT',
+      `The query took longer than ${seconds} s (its \`timeoutSeconds\`) and was stopped`,
+      {
+        cause: error,
+        // An error that forbids a retry still forbids it after the time limit.
+        ...(error instanceof AppError && { retry: error.retry }),
+      },
+    );
   }
 }
 

@@ -76,6 +76,9 @@ export class AttemptTask implements NodeRun {
   get timeoutMs(): number {
     return this.#run.version.policies[this.#activation.node.index]?.timeoutMs ?? 60_000;
   }
+  get timeoutSetBy(): string {
+    return this.#run.version.policies[this.#activation.node.index]?.timeoutSetBy ?? 'the default';
+  }
   get log(): Logger {
     return this.#logger.child({ tenantID: this.tenantID, instanceID: this.instanceID, nodeID: this.nodeID });
   }
@@ -122,7 +125,7 @@ export class AttemptTask implements NodeRun {
   }
 
   #tooLong(): AppError {
-    return new AppError('NODE_TIMEOUT', `The node took longer than ${this.timeoutMs / 1000} s`);
+    return new AppError('NODE_TIMEOUT', `The node took longer than ${this.timeoutMs / 1000} s (${this.timeoutSetBy})`);
   }
 }
 

@@ -14,6 +14,7 @@ import type { Runs } from '#shared/runs/runs.ts';
 import { MAX_CRASHES } from '../claim/claim.ts';
 import { mayExpire } from '../lease/leader.ts';
 import { createMaps } from '../maps/maps.ts';
+import { findOverdue } from './overdue-runs.ts';
 
 const BATCH = 500;
 /** Runs that `searchForgotten` looks at in each round. That takes 1.5 ms, however many runs there are. */
@@ -101,15 +102,9 @@ export function createRepairs({ pool, runs, producer, backplane, logger, leaseMs
   }
 
   async function endOverdue(): Promise<void> {
-    const { rows } = await pool.query<{ id: string; parent_id: string | null; is_queued: boolean }>({
-      name: 'sweep_find_overdue_runs',
-      text: FIND_OVERDUE,
-      values: [BATCH, endIsolated.refused()],
-    });
+    const rows = await findOverdue(pool, { max: BATCH, except: endIsolated.refused() });
     if (rows.length === 0) return;
-    for (const [isQueued, overdue] of Map.groupBy(rows, ({ is_queued }) => is_queued)) {
-      const took = isQueued ? 'waited longer for its beginning' : 'took longer';
-      const message = `The run ${took} than its workflow allows`;
+    for (const [message, overdue] of Map.groupBy(rows, (row) => row.message)) {
       const error = { code: 'RUN_TIMEOUT', message, nodeID: null, attempt: null };
       const refused = await endIsolated(
         overdue.map(({ id }) => id),
@@ -117,7 +112,7 @@ export function createRepairs({ pool, runs, producer, backplane, logger, leaseMs
       );
       repaired('run overdue', overdue.length - refused.length);
     }
-    const parents = rows.flatMap(({ parent_id }) => parent_id ?? []);
+    const parents = rows.flatMap(({ parentID }) => parentID ?? []);
     if (parents.length > 0) await runs.wake(parents);
   }
 
@@ -265,10 +260,6 @@ left join lateral (
 where i.losses >= ${MAX_CRASHES} and i.ready_at is not null and i.held_by is null and i.completed_at is null
   and i.id <> all($2::uuid[])
 limit $1`;
-
-const FIND_OVERDUE = `
-select id, parent_id, run_limit is not null and started_at is null as is_queued
-from workflow_instance where completed_at is null and deadline_at <= now() and id <> all($2::uuid[]) order by deadline_at limit $1`;
 
 // The dispatch window limits the number of rows. Two of ten rounds find a run, in case one of them is late.
 const HANDED_OVER_LONG_AGO = `

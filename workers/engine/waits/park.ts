@@ -96,7 +96,7 @@ async function prepareChild(
   pool: Pool,
   run: Run,
   activation: Activation,
-  { id, workflowID, input, maxDepth, timeoutMs }: Extract<Park, { park: 'child' }> & { id: string },
+  { id, workflowID, input, maxDepth }: Extract<Park, { park: 'child' }> & { id: string },
 ): Promise<PendingChild> {
   if (workflowID === run.workflowID) throw subWorkflowError('A workflow cannot call itself');
   await refuseCycle(pool, run, workflowID);
@@ -118,7 +118,7 @@ async function prepareChild(
     nodeID: activation.node.id,
     input: childInput,
     governance: options,
-    timeoutMs: Math.min(runTimeoutMs(options), timeoutMs),
+    timeoutMs: runTimeoutMs(options),
   };
 }
 

@@ -4,10 +4,10 @@ import type { subWorkflow } from '#shared/workflow/nodes/kinds/sub-workflow.ts';
 import { causedBy } from '#shared/workflow/run-error.ts';
 import type { ChildError, Executor } from '../executor.ts';
 
-export const runSubWorkflow: Executor<typeof subWorkflow> = async ({ config, waitResult, run }) => {
+export const runSubWorkflow: Executor<typeof subWorkflow> = async ({ config, waitResult }) => {
   if (waitResult?.kind !== 'child') {
     const { childWorkflowID: workflowID, inputMapping: input, maxDepth } = config;
-    return { park: 'child', workflowID, input, maxDepth, timeoutMs: run.timeoutMs };
+    return { park: 'child', workflowID, input, maxDepth };
   }
   if (waitResult.status !== 'COMPLETED')
     throw new AppError('NODE_FAILED', `The sub-workflow ended as ${waitResult.status}${whyOf(waitResult.error)}`, {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { working } from '../common.ts';
+import { waiting } from '../common.ts';
 import { defineNode } from '../define-node.ts';
 
 /** Waits: a fixed time, a number of milliseconds from a template, or until a moment. At most 24 hours. */
@@ -8,7 +8,7 @@ export const delay = defineNode({
   label: 'Delay',
   config: z
     .object({
-      ...working,
+      ...waiting,
       delayType: z.enum(['fixed', 'dynamic', 'until']).default('fixed').meta({
         title: 'Type',
         description: 'A fixed time, a number of milliseconds from a template, or until a moment',

@@ -1,14 +1,17 @@
 import { z } from 'zod';
 import { JsonObject } from '../../../core/json.ts';
-import { OutputVariable, working } from '../common.ts';
+import { OutputVariable, waiting } from '../common.ts';
 import { defineNode } from '../define-node.ts';
 
-/** Runs another workflow of the tenant and waits for it; its `end` outputs are the node's value. */
+/**
+ * Runs another workflow of the tenant and waits for it; its `end` outputs are the node's value. Only the time limits of both workflows end the
+ * wait: `workflowRunTimeout` of the called one, and the deadline of the calling run.
+ */
 export const subWorkflow = defineNode({
   kind: 'subWorkflow',
   label: 'Sub-workflow',
   config: z.object({
-    ...working,
+    ...waiting,
     childWorkflowID: z.uuid().toLowerCase().meta({ title: 'Workflow', description: 'The id of the workflow to run' }),
     inputMapping: JsonObject.default({}).meta({
       title: 'Inputs',
@@ -37,6 +40,6 @@ export const subWorkflow = defineNode({
   clocked: false,
   spreads: ({ mergeOutputs }) => mergeOutputs,
   templated: ['inputMapping.*'],
-  timeoutSeconds: 300,
+  timeoutSeconds: 60,
   defaultValue: { title: 'Sub-workflow', childWorkflowID: '00000000-0000-4000-8000-000000000000' },
 });

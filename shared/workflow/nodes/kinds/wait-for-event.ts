@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { OutputVariable, working } from '../common.ts';
+import { OutputVariable, waiting } from '../common.ts';
 import { defineNode } from '../define-node.ts';
 
 /**
@@ -10,7 +10,7 @@ export const waitForEvent = defineNode({
   kind: 'waitForEvent',
   label: 'Wait for event',
   config: z.object({
-    ...working,
+    ...waiting,
     eventName: z.string().min(1).max(255).meta({ title: 'Event', description: 'The name that it is sent with' }),
     // Empty is refused, because a template that is empty by mistake would wait for the events of others.
     eventKey: z

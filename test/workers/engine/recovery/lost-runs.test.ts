@@ -207,7 +207,8 @@ describe('after a crash at any point', () => {
       graph({ start: { type: 'start' }, wait: { type: 'delay', delayMinutes: 5 } }, ['start>wait']),
     );
     const { instanceID } = await deployment.runs.accept(deployment.newRun(slow, {}, { timeoutMs: 1500 }));
-    const message = 'The run took longer than its workflow allows. It was at "wait"';
+    const limit = '7 days (the default of `workflowRunTimeout` of its workflow)';
+    const message = `The run took longer than ${limit}. It was at "wait"`;
     const error = { code: 'RUN_TIMEOUT', message, nodeID: 'wait', attempt: 1, frame: [] };
 
     await work();
@@ -220,8 +221,9 @@ describe('after a crash at any point', () => {
 
   test('a run that does not begin in time fails, and one that begins has its whole time from then on', async () => {
     const within = { timeoutMs: 600_000, queueTimeoutMs: 60_000 };
+    const limited = await deployment.saveVersion(noops(3), { queueTimeout: '60 s' });
     const ids = await deployment.runs.acceptMany([
-      deployment.newRun(versionID, {}, within),
+      deployment.newRun(limited, {}, within),
       deployment.newRun(versionID, {}, { timeoutMs: 600_000 }),
     ]);
     const [late = '', patient = ''] = ids;
@@ -241,7 +243,7 @@ describe('after a crash at any point', () => {
     await eventually(async () => expect((await deployment.read(late)).status).toBe('FAILED'));
     expect((await deployment.read(late)).error).toMatchObject({
       code: 'RUN_TIMEOUT',
-      message: 'The run waited longer for its beginning than its workflow allows',
+      message: 'The run waited longer for its beginning than 1 minute (`queueTimeout` of its workflow)',
     });
     await eventually(async () => expect((await deployment.read(patient)).status).toBe('COMPLETED'));
     await eventually(async () => expect((await deployment.read(begun)).status).toBe('WAITING'));

@@ -30,10 +30,12 @@ test('an error is repeated if it may pass and is of a class that the node names'
   const repeatable = (code: ErrorCode, retryOn?: NodePolicy['retryOn'], retry?: boolean) =>
     isRepeatable(new AppError(code, 'no', retry === undefined ? {} : { retry }), {
       timeoutMs: 1,
+      timeoutSetBy: 'a test',
       retryLimit: 1,
       retryDelayMs: 1,
       retryOn,
       errorHandling: undefined,
+      afterFailedItems: undefined,
     });
   const mayPass = ['NODE_TIMEOUT', 'UPSTREAM_TIMEOUT', 'UPSTREAM_FAILED', 'UNAVAILABLE', 'NODE_FAILED'] as const;
 
