@@ -6,6 +6,7 @@ import type { GraphNode } from './graph/graph.ts';
 import { InputDefinition } from './inputs.ts';
 import { governance } from './limits.ts';
 import { ErrorHandling, RetryClass } from './nodes/common.ts';
+import type { NodeDefinition } from './nodes/define-node.ts';
 
 const timeoutSeconds = z.int().min(1).max(3600).optional();
 const retryLimit = z.int().min(0).max(10).optional();
@@ -72,24 +73,35 @@ export interface NodePolicy {
   retryDelayMs: number;
   /** Undefined: every error that may be temporary. */
   retryOn: readonly RetryClass[] | undefined;
-  /** Undefined: the node leaves by the `error` exit if it is connected, otherwise the run fails. */
-  errorHandling: z.infer<typeof ErrorHandling> | undefined;
+  /**
+   * What follows the node's own failure. Undefined: the node leaves by the `error` exit if it is connected, otherwise the run fails. For a node
+   * that repeats a body, `continue` and `skip_item` speak of its items, so they are not the policy for a node that cannot begin or end.
+   */
+  errorHandling: Handling;
+  /** What follows the failure of a map by its failed items. The same as `errorHandling` for other kinds, which do not fail in this way. */
+  afterFailedItems: Handling;
 }
+
+type Handling = z.infer<typeof ErrorHandling> | undefined;
 
 /** Timeout, retries and error handling: from the node, else from the workflow for its kind or for all kinds, else defaults. */
 export function nodePolicy(node: GraphNode, options: WorkflowOptions): NodePolicy {
   const own = isJsonObject(node.config) ? node.config : {};
   const { kind: name } = node.definition;
   const kind = Object.hasOwn(options.nodeDefaults, name) ? options.nodeDefaults[name] : undefined;
+  const retries = kind?.retryLimit ?? options.defaultRetryLimit;
   const delay = numeric(own.retryDelaySeconds) ?? kind?.retryDelaySeconds ?? options.defaultRetryDelaySeconds;
   return {
     ...timeLimitOf(node, own, options),
-    retryLimit: numeric(own.retryLimit) ?? kind?.retryLimit ?? options.defaultRetryLimit ?? 0,
+    retryLimit: numeric(own.retryLimit) ?? (goesOnAtOnce.has(String(own.errorHandling)) ? 0 : retries) ?? 0,
     retryDelayMs: (delay ?? 5) * 1_000,
     retryOn: z.array(RetryClass).safeParse(own.retryOn).data ?? kind?.retryOn ?? options.defaultRetryOn,
-    errorHandling: ErrorHandling.options.find((option) => option === own.errorHandling),
+    ...handlingOf(node, own),
   };
 }
+
+/** Error handling that lets the run go on after the first failure, unless the node itself has a `retryLimit`. */
+const goesOnAtOnce: ReadonlySet<string> = new Set(['continue', 'continue_default', 'skip_item']);
 
 function timeLimitOf(
   { definition: { kind, timeoutSeconds: usual } }: GraphNode,
@@ -103,6 +115,16 @@ function timeLimitOf(
   if (ofKind !== undefined) return limit(ofKind, `\`nodeDefaults.${kind}.timeoutSeconds\` of the workflow`);
   if (ofAll !== undefined) return limit(ofAll, '`defaultNodeTimeoutSeconds` of the workflow');
   return limit(usual, `the default of ${kind} nodes; \`timeoutSeconds\` of the node changes it`);
+}
+
+function handlingOf(
+  { definition }: GraphNode,
+  own: JsonObject,
+): Pick<NodePolicy, 'errorHandling' | 'afterFailedItems'> {
+  const { body, chunked }: NodeDefinition = definition;
+  const chosen = ErrorHandling.options.find((option) => option === own.errorHandling);
+  const ofNode = body === undefined || chosen === 'fail_workflow' ? chosen : undefined;
+  return { errorHandling: ofNode, afterFailedItems: chunked ? chosen : ofNode };
 }
 
 /** The config of a node that asks a person: with the workflow's time to answer, unless the node has its own `expiryMinutes`. */

@@ -356,7 +356,9 @@ function plannedFailure(
 ): PlannedFailure {
   const data = { ...way.data, ...(mode && { errorHandling: mode }), retryLimit: 1, retryDelaySeconds: 0 };
   const exit = connected ? 'error' : passedOver;
-  const ends = endsTheRun(mode, connected);
+  // The modes of a kind that repeats a body speak of its items: these failures are its own.
+  const ofNode = definition.body === undefined || mode === 'fail_workflow' ? mode : undefined;
+  const ends = endsTheRun(ofNode, connected);
   return {
     kind,
     what: `${mode ?? 'without a mode'}, ${connected ? 'connected' : 'not connected'}`,
@@ -365,12 +367,10 @@ function plannedFailure(
     output: null,
     status: ends ? 'FAILED' : 'COMPLETED',
     exit: ends ? null : exit,
-    attempts: again && !onceOnly.has(mode) ? 2 : 1,
+    attempts: again ? 2 : 1,
     code: errorCode,
   };
 }
-
-const onceOnly: ReadonlySet<Mode | undefined> = new Set(['continue', 'continue_default', 'skip_item']);
 
 function endsTheRun(mode: Mode | undefined, connected: boolean): boolean {
   return mode === undefined ? !connected : mode === 'fail_workflow' || mode === 'retry_then_fail';

@@ -275,10 +275,7 @@ export function rowsOfKinds(around: Surroundings): Readonly<Record<AnyNode['kind
           exits: { completed: [1, 3] },
         },
         { data: { sourceVariable: [] }, exits: { completed: [] } },
-        {
-          data: { sourceVariable: [1, 2], maxIterations: 1, errorHandling: 'continue' },
-          exits: { error: null },
-        },
+        { data: { sourceVariable: [1, 2], maxIterations: 1 }, exits: { error: null } },
       ],
       failing: {
         data: { sourceVariable: [1, 2], maxIterations: 1 },
@@ -305,7 +302,7 @@ export function rowsOfKinds(around: Surroundings): Readonly<Record<AnyNode['kind
           exits: { completed: [1, 3] },
         },
         { data: { sourceVariable: [] }, exits: { completed: [] } },
-        { data: { sourceVariable: [1, 2], maxIterations: 1, errorHandling: 'continue' }, exits: { error: null } },
+        { data: { sourceVariable: [1, 2], maxIterations: 1 }, exits: { error: null } },
       ],
       failing: {
         data: { sourceVariable: [1, 2], maxIterations: 1 },

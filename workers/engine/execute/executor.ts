@@ -113,7 +113,8 @@ async function executeAttempt(
     const parked = await retryUntilAvailable(() => parkNode(process, run, activation, result), waiting);
     return { kind: 'parks', parked };
   } catch (error) {
-    return run.isOver ? null : resultOfError(task, resolved, error);
+    const byItems = waitResult?.kind === 'chunks' && waitResult.outcome === 'failed';
+    return run.isOver ? null : resultOfError(task, { resolved, byItems }, error);
   } finally {
     task.stopClock();
   }
@@ -152,8 +153,12 @@ async function readVariables({ nodes }: Process, run: Run, { node, task }: { nod
 }
 
 /** The result of an attempt that threw: it failed, or a dry run has refused its write. */
-function resultOfError(task: AttemptTask, resolved: unknown, error: unknown): NodeResult {
-  if (!(error instanceof RefusedWrite)) return { kind: 'failed', resolved, error: task.explain(error) };
+function resultOfError(
+  task: AttemptTask,
+  { resolved, byItems }: { resolved: unknown; byItems: boolean },
+  error: unknown,
+): NodeResult {
+  if (!(error instanceof RefusedWrite)) return { kind: 'failed', resolved, error: task.explain(error), byItems };
   return { kind: 'write refused', resolved, write: maskIn(error.write, task.variables.secrets) };
 }
 

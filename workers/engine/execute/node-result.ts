@@ -40,6 +40,8 @@ export interface Failed {
   kind: 'failed';
   resolved: unknown;
   error: AppError;
+  /** Whether failed items of a map have failed it. Absent: the failure is the node's own. */
+  byItems?: boolean;
 }
 
 type Explains = Pick<AttemptTask, 'explain'>;

@@ -13,14 +13,13 @@ import {
   LONGEST_PAUSE_MS,
   nullOutput,
   pinnedError,
-  retriesOf,
   retryDelay,
   shownError,
 } from '../state/outcome.ts';
 import type { PendingEvent } from '../state/pending-commit.ts';
 import type { Run } from '../state/run.ts';
 import { outputText } from '../values/outputs.ts';
-import type { Done, Limits, NodeResult, Transition } from './node-result.ts';
+import type { Done, Failed, Limits, NodeResult, Transition } from './node-result.ts';
 import { beginChunk, completeChunk, failChunk } from './reduce-chunk.ts';
 
 /**
@@ -202,9 +201,7 @@ function skip(run: Run, activation: Activation): Transition {
   return goOn(run, activation, { outcome, exit, output: null });
 }
 
-interface Failure {
-  resolved: unknown;
-  error: AppError;
+interface Failure extends Omit<Failed, 'kind'> {
   /** The output, if a test run has pinned this failure. */
   pinned?: JsonObject;
 }
@@ -213,12 +210,13 @@ interface Failure {
  * Records a failed attempt. One of four things follows: the attempt is repeated later; the activation leaves by an exit and the run goes on; the
  * failure ends the item of the iteration around it; or it fails the run.
  */
-function failActivation(run: Run, activation: Activation, { resolved, error, pinned }: Failure): Transition {
+function failActivation(run: Run, activation: Activation, failure: Failure): Transition {
+  const { resolved, error, pinned, byItems = pinned !== undefined } = failure;
   const { node } = activation;
   const policy = run.version.policies[node.index];
   const failures = run.state.countFailure(activation);
   const delayMs = retryDelay(policy?.retryDelayMs ?? 0, failures, error.retryAfter);
-  if (isRepeatable(error, policy) && failures <= retriesOf(policy) && delayMs <= LONGEST_PAUSE_MS) {
+  if (isRepeatable(error, policy) && failures <= (policy?.retryLimit ?? 0) && delayMs <= LONGEST_PAUSE_MS) {
     const dueAt = new Date(Date.now() + delayMs).toISOString();
     run.record(activation, {
       status: 'FAILED',
@@ -227,7 +225,7 @@ function failActivation(run: Run, activation: Activation, { resolved, error, pin
     });
     return { wait: { kind: 'time', purpose: 'retry', ms: delayMs } };
   }
-  const exit = exitAfterFailure(node, policy?.errorHandling);
+  const exit = exitAfterFailure(node, byItems ? policy?.afterFailedItems : policy?.errorHandling);
   const marks = pinned && { isPinned: true };
   if (exit === undefined) {
     // No exit of the node handles the failure: a node that repeats its body may, and goes on with the next item.

@@ -19,8 +19,10 @@ interface Surroundings {
 }
 
 interface OwnSurroundings extends Surroundings {
-  /** The exit by which the node is left when it fails; undefined if that ends the run. */
+  /** The exit by which the node is left when it cannot begin; undefined if that ends the run. */
   failedExit: string | null | undefined;
+  /** Whether nodes after it may run although it has failed. */
+  mayBePassed: boolean;
 }
 
 /** The result of a plan for a node that may be reached. */
@@ -42,7 +44,12 @@ export async function evaluateNode(
 ): Promise<Judged> {
   const { definition } = node;
   const policy = version.policies[node.index];
-  const around = { scope, isReached, failedExit: exitAfterFailure(node, policy?.errorHandling) };
+  const around = {
+    scope,
+    isReached,
+    failedExit: exitAfterFailure(node, policy?.errorHandling),
+    mayBePassed: exitAfterFailure(node, policy?.afterFailedItems) !== undefined,
+  };
   if (node.isDisabled) return leavingBy(node, usualExitOf(definition, node.config));
   // The dependencies of unknown values that the node reads.
   const found: Dependencies[] = [];
@@ -78,11 +85,11 @@ function leavingBy(node: GraphNode, exit: string | null): Judged {
 /** The result for a node whose output is unknown: it has an effect, waits, runs code, or computes with unknown values. */
 function unknown(
   node: GraphNode,
-  { scope, isReached, failedExit }: OwnSurroundings,
+  { scope, isReached, mayBePassed }: OwnSurroundings,
   { resolved, found }: { resolved: unknown; found: readonly Dependencies[] },
 ): Judged {
   const { definition, id: nodeID } = node;
-  if (failedExit !== undefined) scope.fail(node);
+  if (mayBePassed) scope.fail(node);
   // The output of a pure node depends on what it reads, that of another node on its execution.
   const computes = isPure(definition, resolved) && found.length > 0;
   const on = computes ? union(found) : onlyOn({ nodeID, on: 'output' });

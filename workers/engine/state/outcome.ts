@@ -39,12 +39,6 @@ export function pinnedError({ error }: JsonObject): AppError {
   );
 }
 
-/** How often the policy retries a failed node: never if its error handling lets the run go on after the first failure. */
-export function retriesOf(policy: NodePolicy | undefined): number {
-  const withoutRetries = ['continue', 'continue_default', 'skip_item'];
-  return policy && !withoutRetries.includes(policy.errorHandling ?? '') ? policy.retryLimit : 0;
-}
-
 /** Whether another attempt may succeed after this error, and the `retryOn` of the policy, if there is one, includes its class. */
 export function isRepeatable({ code, retry }: AppError, policy: NodePolicy | undefined): boolean {
   return retry && (policy?.retryOn?.some((name) => codes[name].has(code)) ?? true);

@@ -21,7 +21,7 @@ export const loop = defineNode({
       errorHandling: z.enum(['fail_workflow', 'continue', 'skip_item']).optional().meta({
         title: 'After a failed item',
         description:
-          '`continue` puts the error into the results, `skip_item` leaves the item out. Without a choice: the `error` exit if something is connected to it, else the run fails',
+          '`continue` puts the error into the results, `skip_item` leaves the item out. Without a choice: the `error` exit if something is connected to it, else the run fails. So does a loop that cannot begin',
       }),
     })
     .superRefine(checkIterationVariables),

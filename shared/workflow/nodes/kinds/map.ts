@@ -37,8 +37,9 @@ export const map = defineNode({
           'A chunk is a run that works off its items one after the other. Without a number: by the length of the list',
       }),
       errorHandling: z.enum(['fail_workflow', 'continue']).optional().meta({
-        title: 'After a failure of the node',
-        description: 'Without a choice: the `error` exit if something is connected to it, else the run fails',
+        title: 'After too many failed items',
+        description:
+          '`continue` goes on without results. Without a choice: the `error` exit if something is connected to it, else the run fails. So does a map that cannot begin',
       }),
     })
     .superRefine(checkIterationVariables)

@@ -233,6 +233,43 @@ describe('an item that fails', () => {
     expect(lines).not.toContain('after 1 SUCCESS');
   });
 
+  test.each(['continue', 'skip_item'])(
+    'with %s, a loop that cannot begin or end still fails',
+    async (errorHandling) => {
+      const long = { items: Array.from({ length: 1_383 }, (_, n) => n) };
+      const badConfig = { maxIterations: '{{ctx.input.many}}', errorHandling };
+      const large = code('return "x".repeat(3_000_000)');
+      const largeBody = graph({ start, loop: loop({ errorHandling }), large }, ['start>loop', 'loop:loop>large']);
+      const tooLong = 'The list has 1383 items, more than maxIterations (1000)';
+      const cases: [ReturnType<typeof graph>, JsonObject, object][] = [
+        [failing({ errorHandling }), long, { code: 'NODE_FAILED', message: tooLong }],
+        [failing(badConfig), { items: [2], many: 'many' }, { code: 'VALIDATION_ERROR' }],
+        [largeBody, { items: [1, 2] }, { code: 'OUTPUT_TOO_LARGE' }],
+      ];
+      for (const [shape, input, of] of cases)
+        expect(await run(shape, input)).toMatchObject({ status: 'FAILED', error: { nodeID: 'loop', ...of } });
+
+      const handled = await run(failing({ errorHandling }, ['loop:error>end']), long);
+      expect(handled).toMatchObject({ status: 'COMPLETED', output: { value: null } });
+      const inLoop = graph(
+        {
+          start,
+          outer: loop({ errorHandling }),
+          inner: loop({ sourceVariable: '{{ctx.item}}', maxIterations: 1, errorHandling }),
+          odd,
+          end: results,
+        },
+        ['start>outer', 'outer:loop>inner', 'inner:loop>odd', 'outer:completed>end'],
+      );
+      const { output } = await run(inLoop, { items: [[2], [2, 4], [6]] });
+      const failed = {
+        success: false,
+        error: { code: 'NODE_FAILED', message: expect.stringMatching(/^The list has 2/) },
+      };
+      expect(output).toEqual({ value: errorHandling === 'continue' ? [[2], failed, [6]] : [[2], [6]] });
+    },
+  );
+
   test('is its error among the results, or is left out', async () => {
     const completed = await run(failing({ errorHandling: 'continue' }), input);
     const skipped = await run(failing({ errorHandling: 'skip_item' }), input);

@@ -305,6 +305,25 @@ describe('items that fail', () => {
     });
   });
 
+  test('are what `continue` speaks of: a map that cannot begin or end for another reason still fails', async () => {
+    const large = graph({ start, map: map({ errorHandling: 'continue' }), large: code('return "x".repeat(5_000)') }, [
+      'start>map',
+      'map:map>large',
+    ]);
+    const tooLong = 'The list has 3 items, more than maxIterations (2)';
+    const badConfig = failing({ errorHandling: 'continue', maxIterations: '{{ctx.input.many}}' });
+    const cases: [ReturnType<typeof graph>, JsonObject, object][] = [
+      [failing({ errorHandling: 'continue', maxIterations: 2 }), { items: [2, 4, 6] }, { message: tooLong }],
+      [badConfig, { items: [2], many: 'many' }, { code: 'VALIDATION_ERROR' }],
+      [large, { items: numbers(20) }, { code: 'OUTPUT_TOO_LARGE' }],
+    ];
+    for (const [shape, input, of] of cases)
+      expect(await run(shape, input)).toMatchObject({ status: 'FAILED', error: { nodeID: 'map', ...of } });
+
+    const handled = failing({ errorHandling: 'continue', maxIterations: 2 }, ['map:error>end']);
+    expect(await run(handled, { items: [2, 4, 6] })).toMatchObject({ status: 'COMPLETED', output: { value: null } });
+  });
+
   test('are their errors among the results with collect', async () => {
     const id = await begin(failing({ failurePolicy: 'collect', chunkSize: 2 }), { items: numbers(5) });
 
