@@ -1,5 +1,6 @@
 import { CronExpression, CronExpressionParser } from 'cron-parser';
 import { LRUCache } from 'lru-cache';
+import { faultOfFields, fieldNames } from './cron-expression.ts';
 import { quote } from './quote.ts';
 
 /** The moments at which a cron job is due. */
@@ -8,7 +9,6 @@ export interface Calendar {
   next(after: number): number | undefined;
 }
 
-const FIELDS = 'minute, hour, day of month, month, day of week';
 const MAX_LENGTH = 255;
 /** Calendars have no state, and most jobs of a deployment share few of them. */
 const calendars = new LRUCache<string, Calendar>({ max: 1_000 });
@@ -114,7 +114,7 @@ function gapBehind(now: Temporal.ZonedDateTime): number {
 
 /** The fault of an expression; undefined if there is none. */
 export function faultOfExpression(text: string): string | undefined {
-  const expected = `expected a cron expression of five fields (${FIELDS})`;
+  const expected = `expected a cron expression of five fields (${fieldNames.join(', ')})`;
   const fields = text.split(/\s+/);
   const nickname = nicknames.get(text.toLowerCase());
   if (nickname) return `${expected}, received ${quote(text)}: write ${quote(nickname)}`;
@@ -122,15 +122,19 @@ export function faultOfExpression(text: string): string | undefined {
   if (fields.length === 6)
     return `${expected}, received six: there is no field for seconds; without it: ${quote(fields.slice(1).join(' '))}`;
   if (fields.length !== 5) return `${expected}, received ${quote(text)}`;
-  const unknown = text.match(/[a-z]+/gi)?.find((word) => !words.has(word.toUpperCase()));
-  if (unknown) return `${expected}: ${quote(unknown)} is neither a month, nor a day, nor L for the last one`;
+  const fault = faultOfFields(fields) ?? faultOfWhole(text);
+  return fault === undefined ? undefined : `${expected}, received ${quote(text)}: ${fault}`;
+}
+
+/** The fault of an expression whose fields are right each for itself. */
+function faultOfWhole(text: string): string | undefined {
   try {
-    const isEver = wallClock(text).next(0) !== undefined;
-    return isEver ? undefined : `${expected}, received ${quote(text)}: no day of ten years is such a day`;
-  } catch (error) {
+    return wallClock(text).next(0) === undefined
+      ? 'day of month, month, day of week: no day of ten years is such a day'
+      : undefined;
+  } catch {
     // The package's own words are about its code.
-    const [, value, range] = /got value (\S+) expected range ([\d-]+)/.exec(String(error)) ?? [];
-    return `${expected}, received ${quote(text)}${range === undefined ? '' : `: ${value} is not one of ${range}`}`;
+    return 'the fields do not fit together';
   }
 }
 
@@ -144,12 +148,6 @@ const nicknames: ReadonlyMap<string, string> = new Map([
   ['@hourly', '0 * * * *'],
   ['@weekdays', '0 0 * * 1-5'],
   ['@weekends', '0 0 * * 0,6'],
-]);
-
-/** Letters of an expression. The package has also `H`, a random value, which would be another one in each process. */
-const words: ReadonlySet<string> = new Set([
-  ...['JAN', 'FEB', 'MAR', 'APR', 'MAY', 'JUN', 'JUL', 'AUG', 'SEP', 'OCT', 'NOV', 'DEC'],
-  ...['SUN', 'MON', 'TUE', 'WED', 'THU', 'FRI', 'SAT', 'L'],
 ]);
 
 /** Whether this system knows a time zone of this name, from the database of the IANA. */
