@@ -97,7 +97,9 @@ export async function createWorker({ config, logger, queueNames, pages }: Worker
     ai,
     bytes,
   } = opened;
-  const cron = createCronScheduler({ pool, runs, rights: opened.rights, lateMs: config.worker.cronLateMs, logger });
+  const { cronLateMs: lateMs } = config.worker;
+  const { messages } = backplane;
+  const cron = resources.use(createCronScheduler({ pool, runs, rights: opened.rights, lateMs, messages, logger }));
   const workflowEvents = createEvents({ pool, runs, rights: opened.rights });
   const sweep = createSweep({
     pool,
@@ -115,7 +117,6 @@ export async function createWorker({ config, logger, queueNames, pages }: Worker
   await lease.open();
   resources.use(lease);
   resources.use(sweep);
-  const { messages } = backplane;
   const reader = createListenerReader({ pool, secrets });
   const dispatch = resources.use(createEventDispatch({ pool, producer, logger }));
   const { rights, sandbox, publisher } = opened;

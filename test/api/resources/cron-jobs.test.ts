@@ -191,7 +191,7 @@ test('a preview shows the next runs by the clock of the zone, for a job and for 
   expect(preview.runs[0].local).toMatch(/T09:00:00\+05:45$/);
   expect(new Date(preview.runs[0].local).toISOString()).toBe(preview.runs[0].at);
   expect((await api().post('T/cronjobs/preview', { cronJobSchedule: '61 * * * *' })).body.error.message).toContain(
-    '61 is not one of 0-59',
+    'minute: "61" is not one of 0-59',
   );
 });
 
@@ -267,6 +267,23 @@ test('a job is paused and resumed; a stopped one goes on when it is resumed or e
     });
     expect((await goOn()).body.cronJob).toMatchObject({ state: 'scheduled', stopReason: null, nextRunAt });
   }
+});
+
+test('a backfill takes no other value than a moment with its offset for one', async () => {
+  const { id } = await aJob();
+  const path = `T/cronjobs/${id}/backfills`;
+  const from = '2026-01-01T00:00:00Z';
+
+  for (const wrong of [null, true, 0, '1', '2026-01-01', '2026-02-30T00:00:00Z', [from], { from }])
+    for (const body of [{ from: wrong }, { from, to: wrong }]) {
+      const { status, body: answer } = await api().post(path, body);
+      expect([wrong, status]).toEqual([wrong, 400]);
+      const field = 'to' in body ? 'to' : 'from';
+      expect(answer.error.message).toMatch(new RegExp(`^${field}: expected a date with a time such as 2030-`));
+    }
+  expect((await api().get(path)).body.backfills).toEqual([]);
+  expect((await api().get('T/cronjobs?page=0x1')).status).toBe(400);
+  expect((await api().get('T/cronjobs?pageSize=')).status).toBe(400);
 });
 
 test('a past range is backfilled by who may execute the work, told how far it is, and stopped', async () => {

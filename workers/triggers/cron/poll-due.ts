@@ -37,11 +37,15 @@ export interface PolledPage {
   outcomes: readonly TickOutcome[];
   /** Total lateness, in milliseconds, of the ticks that were fired in their time. */
   lateMs: number;
+  /** The runs among the started ones that are of backfills. */
+  backfilled: readonly { instanceID: string; cronJobID: string }[];
   /** Runs that the caller has to cancel, because a later tick replaces them. */
   toCancel: readonly string[];
 }
 
 const MAX_MESSAGE = 2_000;
+/** Ticks of a backfill that run at once if the work of ticks may overlap. */
+const BACKFILL_AT_ONCE = 10;
 /** The oldest ticks of a job are deleted about once for so many new ones: at random, so that nothing has to be counted. */
 const TRIM_EVERY = 50;
 
@@ -67,12 +71,13 @@ export async function pollJobs(needs: PollNeeds, ids: readonly string[]): Promis
   const sum = (key: 'locked' | 'started' | 'lateMs') => parts.reduce((all, part) => all + part[key], 0);
   const outcomes = parts.flatMap((part) => part.outcomes);
   const toCancel = parts.flatMap((part) => part.toCancel);
-  return { locked: sum('locked'), started: sum('started'), lateMs: sum('lateMs'), outcomes, toCancel };
+  const backfilled = parts.flatMap((part) => part.backfilled);
+  return { locked: sum('locked'), started: sum('started'), lateMs: sum('lateMs'), outcomes, backfilled, toCancel };
 }
 
 async function pollPage(needs: PollNeeds, client: PoolClient, ids: readonly string[]): Promise<PolledPage> {
   const jobs = await lockJobs(client, ids);
-  if (jobs.length === 0) return { locked: 0, started: 0, outcomes: [], lateMs: 0, toCancel: [] };
+  if (jobs.length === 0) return { locked: 0, started: 0, outcomes: [], lateMs: 0, backfilled: [], toCancel: [] };
   const { ends, open } = await readTicks(
     client,
     jobs.map(({ id }) => id),
@@ -106,7 +111,8 @@ async function pollPage(needs: PollNeeds, client: PoolClient, ids: readonly stri
   const fresh = polls.flatMap((poll) => poll.inserted.filter(({ id }) => isNew.has(id)).map(poll.lateness));
   const outcomes = fresh.map(({ outcome }) => outcome);
   const lateMs = fresh.reduce((sum, tick) => sum + tick.lateMs, 0);
-  return { locked: jobs.length, started: runs.length, outcomes, lateMs, toCancel };
+  const backfilled = polls.flatMap((poll) => poll.backfilled);
+  return { locked: jobs.length, started: runs.length, outcomes, lateMs, backfilled, toCancel };
 }
 
 // If this process dies before it cancels the runs, the engine's sweep cancels them by these rows.
@@ -129,6 +135,7 @@ function createJobPoll(job: LockedJob, { ends, open }: Known) {
   const isWaiting = (tick: OpenTick) => isOpen(tick) && tick.outcome === 'queued';
   const isRunning = (tick: OpenTick) => isOpen(tick) && tick.outcome !== 'queued';
   const isOfBackfill = ({ triggerType }: OpenTick) => triggerType === 'BACKFILL';
+  const mayOverlap = job.overlapPolicy === 'allow';
   const all = () => [...open, ...inserted];
 
   function finish(tick: OpenTick, status: 'SUCCESS' | 'FAILURE', error: JsonObject | null, at = job.now): void {
@@ -242,9 +249,19 @@ function createJobPoll(job: LockedJob, { ends, open }: Known) {
     const isOn = job.cronJobEnabled && !job.pausedAt;
     // The job's own ticks come before those of a backfill.
     const own = isOn ? all().find((tick) => isWaiting(tick) && !isOfBackfill(tick)) : undefined;
-    const next = own ?? all().find((tick) => isWaiting(tick) && isOfBackfill(tick));
-    const blocksNext = (tick: OpenTick) => isRunning(tick) && (job.overlapPolicy !== 'allow' || isOfBackfill(tick));
-    if (next && !all().some(blocksNext)) await start(needs, next);
+    if (!own) return startBackfill(needs);
+    if (!all().some((tick) => isRunning(tick) && (!mayOverlap || isOfBackfill(tick)))) await start(needs, own);
+  }
+
+  /** Starts ticks of a backfill, the oldest first: one after the other, or several at once if the work of ticks may overlap. */
+  async function startBackfill(needs: StartNeeds): Promise<void> {
+    const running = all().filter((tick) => isRunning(tick) && (!mayOverlap || isOfBackfill(tick))).length;
+    const free = (mayOverlap ? BACKFILL_AT_ONCE : 1) - running;
+    const next = all().filter((tick) => isWaiting(tick) && isOfBackfill(tick));
+    for (const tick of next.slice(0, Math.max(0, free))) {
+      // A tick may have stopped the job.
+      if (isWaiting(tick)) await start(needs, tick);
+    }
   }
 
   function lateness({ outcome, scheduledAt }: OpenTick) {
@@ -256,6 +273,11 @@ function createJobPoll(job: LockedJob, { ends, open }: Known) {
     inserted,
     lateness,
     toCancel,
+    get backfilled() {
+      return [...runs.keys()].flatMap((tick) =>
+        isOfBackfill(tick) && tick.instanceID !== null ? [{ instanceID: tick.instanceID, cronJobID: job.id }] : [],
+      );
+    },
     get entries() {
       return inserted.map((tick) => entryOfTick(job, tick));
     },

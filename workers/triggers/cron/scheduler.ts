@@ -2,8 +2,10 @@ import type { Rights } from '#shared/access/policy/rights.ts';
 import { Counter } from '#shared/core/counter.ts';
 import type { Logger } from '#shared/core/logger.ts';
 import type { Pool } from '#shared/db/pool.ts';
+import type { Messages } from '#shared/messaging/backplane/index.ts';
 import type { Runs } from '#shared/runs/runs.ts';
 import { createRunsInFlight } from '#shared/tenants/counted-quotas.ts';
+import { createBackfillPace } from './backfill-pace.ts';
 import { type PollNeeds, pollJobs } from './poll-due.ts';
 import { interleaveTenants } from './tenant-order.ts';
 
@@ -22,19 +24,27 @@ interface Needs {
   lateMs: number;
   /** Time after which the due jobs are read again, so that a job that is due by now does not wait for all that were found before. */
   pollMs?: number;
+  /** Tells of the ends of runs. Without it, the ticks of a backfill are started by the poll of each second alone. */
+  messages?: Messages;
   logger: Logger;
 }
 
 /** Starts the ticks of cron jobs. Any worker may do so at any time; they share the work by rows that they lock. */
-export interface CronScheduler {
+export interface CronScheduler extends Disposable {
   /** Polls every job that is due, or whose work has ended. Calls during a poll lead to one further poll. */
   poll(): Promise<void>;
   /** Totals so far, for metrics: ticks by what was decided, and how late those were that were fired in their time. */
   readonly stats: { ticks: Counter<'outcome'>; lateSeconds: number };
 }
 
-export function createCronScheduler({ pool, runs, rights, lateMs, pollMs = POLL_MS, logger }: Needs): CronScheduler {
-  const needs: PollNeeds = { pool, rights, lateMs, inFlight: createRunsInFlight(pool) };
+export function createCronScheduler(options: Needs): CronScheduler {
+  const { pool, runs, rights, lateMs, pollMs = POLL_MS, messages, logger } = options;
+  const pace = messages && createBackfillPace({ messages, poll: async (id) => (await pollPage([id])) > 0, logger });
+  const needs: PollNeeds = {
+    ...{ pool, rights, lateMs },
+    inFlight: createRunsInFlight(pool),
+    ...(pace && { backfillChannel: pace.channel }),
+  };
   const stats = { ticks: new Counter<'outcome'>(), lateSeconds: 0 };
   let polling: Promise<void> | undefined;
   let isWanted = false;
@@ -52,16 +62,22 @@ export function createCronScheduler({ pool, runs, rights, lateMs, pollMs = POLL_
     let locked = 0;
     for (const page of await findPages(pool)) {
       if (locked > 0 && performance.now() - began >= pollMs) return true;
-      const { started, toCancel, ...polled } = await pollJobs(needs, page);
-      locked += polled.locked;
-      for (const outcome of polled.outcomes) stats.ticks.add({ outcome });
-      stats.lateSeconds += polled.lateMs / 1_000;
-      // After the commit. If this process dies before, the sweep cancels these runs by their rows in `run_notice`.
-      if (toCancel.length > 0) await runs.end({ tenantID: null, ids: toCancel, status: 'CANCELLED', error: null });
-      if (started > 0)
-        await runs.dispatchQueued().catch((error) => logger.debug({ err: error }, 'dispatch is left to the sweep'));
+      locked += await pollPage(page);
     }
     return false;
+  }
+
+  /** Polls these jobs. Returns how many of them no other worker had locked. */
+  async function pollPage(ids: readonly string[]): Promise<number> {
+    const { started, backfilled, toCancel, ...polled } = await pollJobs(needs, ids);
+    pace?.add(backfilled);
+    for (const outcome of polled.outcomes) stats.ticks.add({ outcome });
+    stats.lateSeconds += polled.lateMs / 1_000;
+    // After the commit. If this process dies before, the sweep cancels these runs by their rows in `run_notice`.
+    if (toCancel.length > 0) await runs.end({ tenantID: null, ids: toCancel, status: 'CANCELLED', error: null });
+    if (started > 0)
+      await runs.dispatchQueued().catch((error) => logger.debug({ err: error }, 'dispatch is left to the sweep'));
+    return polled.locked;
   }
 
   return {
@@ -73,6 +89,7 @@ export function createCronScheduler({ pool, runs, rights, lateMs, pollMs = POLL_
       });
       return polling;
     },
+    [Symbol.dispose]: () => pace?.[Symbol.dispose](),
   };
 }
 

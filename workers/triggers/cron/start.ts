@@ -15,6 +15,8 @@ import type { LockedJob, OpenTick } from './page.ts';
 export interface StartNeeds {
   rights: Rights;
   inFlight: Pick<RunsInFlight, 'add'>;
+  /** The channel on which the ends of runs of backfills are told. Absent: they are not told. */
+  backfillChannel?: string;
 }
 
 export type Started =
@@ -50,6 +52,7 @@ export async function startTick(needs: StartNeeds, job: LockedJob, tick: OpenTic
       ...governed,
       timeoutMs,
       cronTickID: tick.id,
+      ...(tick.triggerType === 'BACKFILL' && needs.backfillChannel && { awaitedBy: needs.backfillChannel }),
     };
     return { run };
   } catch (error) {

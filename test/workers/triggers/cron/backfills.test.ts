@@ -6,6 +6,7 @@ import { aCronJob, aCronScheduler, ticksOf } from '../../../support/cron.ts';
 import { type Deployment, startDeployment } from '../../../support/deployment.ts';
 import { explaining } from '../../../support/explaining.ts';
 import { noops } from '../../../support/graphs.ts';
+import { eventually } from '../../../support/settle.ts';
 
 let deployment: Deployment;
 let workflowID: string;
@@ -62,7 +63,7 @@ async function endAll(): Promise<void> {
 }
 
 test('the ticks of a range are started one after the other, in their order, with the time of each', async () => {
-  const id = await aJob({ cron_job_enabled: false });
+  const id = await aJob({ cron_job_enabled: false, overlap_policy: 'skip' });
   await deployment.pool.query(
     `insert into cron_tick (id, tenant_id, cron_job_id, scheduled_at, trigger_type, status, outcome) values
      (uuidv7(), $1, $2, '2026-03-02T01:00Z', 'SCHEDULED', 'SUCCESS', 'fired'), (uuidv7(), $1, $2, '2026-03-02T02:00Z', 'SCHEDULED', 'FAILURE', 'missed')`,
@@ -88,6 +89,47 @@ test('the ticks of a range are started one after the other, in their order, with
     'BACKFILL SUCCESS',
   ]);
 });
+
+test('if the work of ticks may overlap, ten ticks of a range run at once, the oldest first', async () => {
+  const id = await aJob({ cron_job_enabled: false, overlap_policy: 'allow' });
+  await aBackfill(id, '2026-03-02T00:00Z', '2026-03-02T11:00Z');
+  await fillAll();
+
+  await poll();
+  await poll();
+  const hours = Array.from({ length: 12 }, (_, hour) => `2026-03-02T${String(hour).padStart(2, '0')}:00`);
+  expect(await inputs()).toEqual(hours.slice(0, 10));
+  await endAll();
+  await poll();
+
+  expect(await inputs()).toEqual(hours);
+});
+
+test.each(['skip', 'allow'])(
+  'with %s, the end of a tick starts the next, without the poll of each second',
+  async (policy) => {
+    const id = await aJob({ cron_job_enabled: false, overlap_policy: policy });
+    await aBackfill(id, '2026-03-02T00:00Z', '2026-03-02T23:00Z');
+    await fillAll();
+    const { messages } = deployment.backplane;
+    using scheduler = aCronScheduler(deployment, { messages });
+    await scheduler.poll();
+
+    // The worker that ends a run tells the process that has started it.
+    const told = new Set<string>();
+    await eventually(async () => {
+      await endAll();
+      const { rows } = await deployment.pool.query<{ id: string; awaited_by: string }>(
+        'select id, awaited_by from workflow_instance',
+      );
+      for (const { id: instanceID, awaited_by } of rows.filter((row) => !told.has(row.id))) {
+        told.add(instanceID);
+        await messages.publish(awaited_by, [{ instanceID }]);
+      }
+      expect(rows).toHaveLength(24);
+    });
+  },
+);
 
 test('a long range is filled page by page as its ticks are worked off, up to a thousand', async () => {
   const id = await aJob();
