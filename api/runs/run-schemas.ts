@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { Moment } from '#shared/core/schema/moment.ts';
 import { Priority, RunClass } from '#shared/workflow/limits.ts';
 import { NodeStatus, RunStatus } from '#shared/workflow/progress/status.ts';
 import { moreOfRunError } from '#shared/workflow/run-error.ts';
@@ -22,10 +23,7 @@ const YEAR_MS = 366 * 86_400_000;
 
 export const governed = {
   tags: Tags.default([]).describe('Lists of runs can be filtered by them'),
-  startAt: z.iso
-    .datetime({ offset: true })
-    .transform((text) => new Date(text))
-    .refine((at) => at.getTime() <= Date.now() + YEAR_MS, { message: 'must be within a year from now' })
+  startAt: Moment.refine((at) => at.getTime() <= Date.now() + YEAR_MS, { message: 'must be within a year from now' })
     .optional()
     .describe('When the run begins; at once if that has passed'),
   class: RunClass.optional().describe(

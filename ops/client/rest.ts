@@ -7688,10 +7688,16 @@ export interface components {
          *     }
          */
         CronBackfillCreate: {
-            /** @description The first moment */
-            from: unknown;
-            /** @description The last moment; now, if it is left out */
-            to?: unknown;
+            /**
+             * Format: date-time
+             * @description The first moment
+             */
+            from: string;
+            /**
+             * Format: date-time
+             * @description The last moment; now, if it is left out
+             */
+            to?: string;
         };
         CronBackfillPage: {
             backfills: components["schemas"]["CronBackfill"][];

@@ -1,10 +1,10 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
 import type { SecretKey } from './key-ring.ts';
+import { NumberText } from './schema/number-text.ts';
 
-export const seconds = (fallback: number) => z.coerce.number().nonnegative().default(fallback);
-export const port = (min: number) =>
-  z.coerce.number({ error: 'must be a port, 1 to 65535' }).int().min(min).max(65_535);
+export const seconds = (fallback: number) => NumberText(z.number().nonnegative()).prefault(fallback);
+export const port = (min: number) => NumberText(z.int({ error: 'must be a port, 1 to 65535' }).min(min).max(65_535));
 export const list = z
   .string()
   .default('')

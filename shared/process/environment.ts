@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { z } from 'zod';
 import { aiProviders } from '../apps/ai/providers.ts';
+import { NumberText } from '../core/schema/number-text.ts';
 import {
   keyRing,
   list,
@@ -20,9 +21,9 @@ const networkNames = ['loopback', 'linklocal', 'uniquelocal'];
 export const Environment = z.object({
   NODE_ENV: z.enum(['development', 'test', 'production']).default('development'),
   DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/, error: 'must be a postgres:// URL' }),
-  DATABASE_POOL: z.coerce.number().int().min(2).max(200).default(10),
+  DATABASE_POOL: NumberText(z.int().min(2).max(200)).prefault(10),
   /** Seconds after which a connection that does not answer a statement is treated as dead. */
-  DATABASE_ANSWER_SECONDS: z.coerce.number().min(1).max(3_600).default(30),
+  DATABASE_ANSWER_SECONDS: NumberText(z.number().min(1).max(3_600)).prefault(30),
   REDIS_URL: z.url({ protocol: /^rediss?$/, error: 'must be a redis:// URL' }).optional(),
   /** Comma-separated host:port of Sentinels; REDIS_URL then gives credentials and database, REDIS_SENTINEL_MASTER the name. */
   REDIS_SENTINELS: list,
@@ -33,10 +34,10 @@ export const Environment = z.object({
     .regex(/^[a-z][a-z0-9_]{0,30}$/)
     .default('gantry'),
   HOST: z.string().default('127.0.0.1'),
-  PORT: port(0).default(8080),
-  BOARD_PORT: port(0).default(8081),
+  PORT: port(0).prefault(8080),
+  BOARD_PORT: port(0).prefault(8081),
   /** The port of the MCP service. */
-  MCP_PORT: port(0).default(5001),
+  MCP_PORT: port(0).prefault(5001),
   /** URL under which clients reach the MCP service, such as https://mcp.example.com; absent: the one that the client used. */
   MCP_PUBLIC_URL: z
     .url({ protocol: /^https?$/, error: 'must be a URL that begins with https://' })
@@ -68,11 +69,7 @@ export const Environment = z.object({
   TRUSTED_PROXIES: list.refine((items) => items.every((item) => networkNames.includes(item) || readNetwork(item)), {
     error: 'must be addresses, networks such as 10.0.0.0/8, or loopback, linklocal, uniquelocal',
   }),
-  BODY_LIMIT_BYTES: z.coerce
-    .number()
-    .int()
-    .positive()
-    .default(5 * 1024 * 1024),
+  BODY_LIMIT_BYTES: NumberText(z.int().positive()).prefault(5 * 1024 * 1024),
   AUTH_ISSUER: z.url().optional(),
   AUTH_AUDIENCE: z.string().optional(),
   AUTH_JWKS_URL: z.url().optional(),
@@ -81,13 +78,13 @@ export const Environment = z.object({
   /** For tests only: `Bearer test:<email>` signs in without a check. Refused in production; the log warns of it. */
   AUTH_TEST_BYPASS: z.stringbool().default(false),
   /** Lifetime in days of an API key whose creator names none. */
-  API_KEY_DEFAULT_DAYS: z.coerce.number().positive().max(36_500).default(90),
+  API_KEY_DEFAULT_DAYS: NumberText(z.number().positive().max(36_500)).prefault(90),
   /** Requests a minute for one API key, over all API processes; 0 switches the limit off. */
-  API_KEY_REQUESTS_PER_MINUTE: z.coerce.number().int().min(0).default(1000),
+  API_KEY_REQUESTS_PER_MINUTE: NumberText(z.int().min(0)).prefault(1000),
   /** Requests and socket events a minute of one user, over all API processes; 0 switches the limit off. */
-  USER_REQUESTS_PER_MINUTE: z.coerce.number().int().min(0).default(6000),
+  USER_REQUESTS_PER_MINUTE: NumberText(z.int().min(0)).prefault(6000),
   /** Connections of one client address to one API process; 0 switches the limit off. */
-  CONNECTIONS_PER_ADDRESS: z.coerce.number().int().min(0).default(5000),
+  CONNECTIONS_PER_ADDRESS: NumberText(z.int().min(0)).prefault(5000),
   /** Keys that seal stored secrets, newest first: `<keyID>:<base64 of 32 bytes>,…` (`openssl rand -base64 32`). */
   SECRETS_KEYS: keyRing,
   /** Addresses and networks that workers may reach although they are private, loopback or otherwise not of the internet. */
@@ -107,15 +104,11 @@ export const Environment = z.object({
   /** Set by `npm start`: the server for tenants' databases is started only when a worker asks for it. */
   TENANT_DATABASES_ON_DEMAND: z.stringbool().default(false),
   /** Databases on one server. A server with as many gets no new ones. */
-  TENANT_DATABASES_PER_SERVER: z.coerce.number().int().min(1).default(500),
+  TENANT_DATABASES_PER_SERVER: NumberText(z.int().min(1)).prefault(500),
   /** Connections of one worker process to one server of tenants' databases, over all tenants. */
-  TENANT_DATABASES_CONNECTIONS: z.coerce.number().int().min(1).default(20),
+  TENANT_DATABASES_CONNECTIONS: NumberText(z.int().min(1)).prefault(20),
   /** Bytes of one tenant's database on these servers; 0 is no limit. */
-  TENANT_DATABASES_MAX_BYTES: z.coerce
-    .number()
-    .int()
-    .min(0)
-    .default(10 * 1024 ** 3),
+  TENANT_DATABASES_MAX_BYTES: NumberText(z.int().min(0)).prefault(10 * 1024 ** 3),
   /** Folder for files of tenants, which every process must have under this path. Without a folder and a bucket, files are in Postgres. */
   FILES_DIR: z.string().optional(),
   /** Bucket for files of tenants; it wins over FILES_DIR, whose files stay readable. */
@@ -135,45 +128,29 @@ export const Environment = z.object({
   STALE_WORKFLOW_WINDOW: seconds(300),
   CRON_LATE_SECONDS: seconds(60),
   /** Nodes running at once in one worker process. */
-  WORKER_SLOTS: z.coerce.number().int().min(1).max(10_000).default(50),
-  WORKER_SESSION_SECONDS: z.coerce.number().min(1).max(600).default(30),
+  WORKER_SLOTS: NumberText(z.int().min(1).max(10_000)).prefault(50),
+  WORKER_SESSION_SECONDS: NumberText(z.number().min(1).max(600)).prefault(30),
   /** Ports of the workers that listeners of a tenant may bind for syslog. */
   SYSLOG_PORTS: portsOfTenants,
   /** How long a listener with a connection stays with a worker that has died. */
-  LISTENER_LEASE_SECONDS: z.coerce.number().min(1).max(600).default(6),
+  LISTENER_LEASE_SECONDS: NumberText(z.number().min(1).max(600)).prefault(6),
   /** A process for user code serves one tenant, until it has idled for 10 s. */
   SANDBOX_PER_TENANT: z.stringbool().default(false),
-  SANDBOX_PROCESSES: z.coerce.number().int().min(1).max(64).default(availableParallelism()),
+  SANDBOX_PROCESSES: NumberText(z.int().min(1).max(64)).prefault(availableParallelism()),
   /** Bytes of bodies and answers that one process holds at once; one request or node may hold half of them. */
-  HELD_MAX_BYTES: z.coerce
-    .number()
-    .int()
-    .min(32 * 1024 ** 2)
-    .default(128 * 1024 ** 2),
+  HELD_MAX_BYTES: NumberText(z.int().min(32 * 1024 ** 2)).prefault(128 * 1024 ** 2),
   /** Inputs and outputs of the runs that a worker holds, as JSON text. */
-  HELD_RUNS_MAX_BYTES: z.coerce
-    .number()
-    .int()
-    .positive()
-    .default(64 * 1024 ** 2),
-  NODE_OUTPUT_MAX_BYTES: z.coerce
-    .number()
-    .int()
-    .positive()
-    .default(5 * 1024 * 1024),
-  RUN_OUTPUT_MAX_BYTES: z.coerce
-    .number()
-    .int()
-    .positive()
-    .default(32 * 1024 * 1024),
-  RUN_RETENTION_DAYS: z.coerce.number().positive().default(30),
-  RUN_RETENTION_MAX_DAYS: z.coerce.number().positive().optional(),
-  QUERY_RUN_RETENTION_DAYS: z.coerce.number().positive().default(7),
-  OPERATOR_AUDIT_RETENTION_DAYS: z.coerce.number().positive().default(400),
-  AUDIT_BUFFER_SECONDS: z.coerce.number().positive().max(60).default(5),
-  AUDIT_RETENTION_DAYS: z.coerce.number().min(1).default(90),
-  AUDIT_RETENTION_MIN_DAYS: z.coerce.number().min(1).default(1),
-  AUDIT_RETENTION_MAX_DAYS: z.coerce.number().min(1).default(400),
+  HELD_RUNS_MAX_BYTES: NumberText(z.int().positive()).prefault(64 * 1024 ** 2),
+  NODE_OUTPUT_MAX_BYTES: NumberText(z.int().positive()).prefault(5 * 1024 * 1024),
+  RUN_OUTPUT_MAX_BYTES: NumberText(z.int().positive()).prefault(32 * 1024 * 1024),
+  RUN_RETENTION_DAYS: NumberText(z.number().positive()).prefault(30),
+  RUN_RETENTION_MAX_DAYS: NumberText(z.number().positive()).optional(),
+  QUERY_RUN_RETENTION_DAYS: NumberText(z.number().positive()).prefault(7),
+  OPERATOR_AUDIT_RETENTION_DAYS: NumberText(z.number().positive()).prefault(400),
+  AUDIT_BUFFER_SECONDS: NumberText(z.number().positive().max(60)).prefault(5),
+  AUDIT_RETENTION_DAYS: NumberText(z.number().min(1)).prefault(90),
+  AUDIT_RETENTION_MIN_DAYS: NumberText(z.number().min(1)).prefault(1),
+  AUDIT_RETENTION_MAX_DAYS: NumberText(z.number().min(1)).prefault(400),
   SHUTDOWN_SECONDS: seconds(20),
 });
 
@@ -189,7 +166,7 @@ export const EmbeddedEnvironment = z.object({
   }).shape,
   DATABASE_URL: Environment.shape.DATABASE_URL.optional(),
   GANTRY_HOME: z.string().default('.gantry'),
-  PORT: port(1).default(8080),
+  PORT: port(1).prefault(8080),
   BOARD_PORT: port(1).optional(),
   MCP_PORT: port(1).optional(),
 });

@@ -9,21 +9,16 @@ import {
 } from '@mikro-orm/postgresql';
 import { z } from 'zod';
 import { quote } from '#shared/core/quote.ts';
+import { NumberText } from '#shared/core/schema/number-text.ts';
 import { onEntities } from '#shared/db/query.ts';
 import { type Measured, requireFits, storedSize } from './page-size.ts';
 
 /** Query fields of a list: the contract's pages, or `limit` and `cursor`, which need no count. */
 export function pageQuery({ pageSize, max }: { pageSize: number; max: number }) {
   return {
-    page: z.coerce.number().int().min(1).max(1_000_000).default(1),
-    pageSize: z.coerce.number().int().min(1).max(max).default(pageSize),
-    limit: z.coerce
-      .number()
-      .int()
-      .min(1)
-      .max(max)
-      .optional()
-      .describe('The page size of a list that is read by `cursor`'),
+    page: NumberText(z.int().min(1).max(1_000_000)).prefault(1),
+    pageSize: NumberText(z.int().min(1).max(max)).prefault(pageSize),
+    limit: NumberText(z.int().min(1).max(max)).optional().describe('The page size of a list that is read by `cursor`'),
     cursor: Cursor.optional().describe('The `nextCursor` of the page before'),
   };
 }

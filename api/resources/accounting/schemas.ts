@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { Moment } from '#shared/core/schema/moment.ts';
 import { ID } from '../../http/fields/id.ts';
 import { exampleAccounting } from './examples.ts';
 
@@ -6,7 +7,6 @@ export const TenantID = z.object({ tenantID: ID });
 
 const HOUR_MS = 3_600_000;
 const MAX_HOURS = 168;
-const Moment = z.iso.datetime({ offset: true }).transform((text) => new Date(text));
 
 /** Whole hours: the answer begins with the hour of `from` and ends with that of `to`. */
 export const Period = z

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { RolePermission } from '#shared/access/policy/permissions.ts';
+import { Moment } from '#shared/core/schema/moment.ts';
 import { Flag } from '../../http/fields/flag.ts';
 import { ID } from '../../http/fields/id.ts';
 import { pageFields, pageQuery, standardPage } from '../../http/fields/paging.ts';
@@ -8,10 +9,7 @@ import { exampleApiKey, exampleApiKeyCreate, exampleApiKeyUpdate, exampleNewApiK
 
 export const ApiKeyID = z.object({ apiKeyID: ID });
 
-const Expiry = z.iso
-  .datetime({ offset: true })
-  .transform((text) => new Date(text))
-  .refine((at) => at.getTime() > Date.now(), 'must be in the future');
+const Expiry = Moment.refine((at) => at.getTime() > Date.now(), 'must be in the future');
 
 const settings = {
   apiKeyName: Title.optional(),

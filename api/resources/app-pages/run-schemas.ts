@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { JsonObject } from '#shared/core/json.ts';
+import { NumberText } from '#shared/core/schema/number-text.ts';
 import { RunStatus } from '#shared/workflow/progress/status.ts';
 import { exampleIDs } from '../../http/fields/example-ids.ts';
 import type { FieldAliases } from '../../http/fields/field-aliases.ts';
@@ -26,7 +27,7 @@ export const PageInputs = z
 export const runAliases: FieldAliases = { inputValues: ['inputValues', 'args'] };
 
 export const WaitQuery = z.object({
-  wait: z.coerce.number().min(0).max(60).default(0).describe('How many seconds to wait for the result'),
+  wait: NumberText(z.number().min(0).max(60)).prefault(0).describe('How many seconds to wait for the result'),
 });
 
 const exampleExecution = { instanceID: exampleIDs.instanceID, status: 'COMPLETED', output: { sent: 3 }, error: null };

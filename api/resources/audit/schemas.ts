@@ -3,14 +3,14 @@ import { MAX_NUMBERED } from '#shared/access/audit/read-records.ts';
 import { auditTypes } from '#shared/access/audit/records.ts';
 import { JsonObject } from '#shared/core/json.ts';
 import { quote } from '#shared/core/quote.ts';
+import { Moment } from '#shared/core/schema/moment.ts';
+import { NumberText } from '#shared/core/schema/number-text.ts';
 import { Flag } from '../../http/fields/flag.ts';
 import { ID } from '../../http/fields/id.ts';
 import { standardPage } from '../../http/fields/paging.ts';
 import { exampleAuditLog, exampleSeal } from './examples.ts';
 
-const Moment = z.iso.datetime({ offset: true }).transform((text) => new Date(text));
-
-const Status = z.union([z.enum(['success', 'failure', 'unknown']), z.coerce.number().int().min(100).max(599)], {
+const Status = z.union([z.enum(['success', 'failure', 'unknown']), NumberText(z.int().min(100).max(599))], {
   error: ({ input }) => `expected success, failure, unknown or a status such as 404, received ${quote(input)}`,
 });
 
@@ -42,14 +42,10 @@ const Cursor = z
   });
 
 export const AuditList = AuditFilter.extend({
-  page: z.coerce
-    .number()
-    .int()
-    .min(1)
-    .max(MAX_NUMBERED)
-    .default(1)
+  page: NumberText(z.int().min(1).max(MAX_NUMBERED))
+    .prefault(1)
     .describe(`Of the newest ${MAX_NUMBERED} entries; older ones are read by \`cursor\``),
-  pageSize: z.coerce.number().int().min(1).max(standardPage.max).default(standardPage.pageSize),
+  pageSize: NumberText(z.int().min(1).max(standardPage.max)).prefault(standardPage.pageSize),
   cursor: Cursor.optional().describe('The `nextCursor` of the page before'),
 });
 
@@ -120,15 +116,15 @@ export const Seal = z
   .meta({ id: 'AuditSeal', examples: [exampleSeal] });
 
 export const SealList = z.object({
-  after: z.coerce.number().int().min(0).default(0).describe('Seals with a higher number'),
-  limit: z.coerce.number().int().min(1).max(1_000).default(100),
+  after: NumberText(z.int().min(0)).prefault(0).describe('Seals with a higher number'),
+  limit: NumberText(z.int().min(1).max(1_000)).prefault(100),
 });
 
 export const Seals = z.object({ seals: z.array(Seal), nextAfter: z.int().nullable() }).meta({ id: 'AuditSeals' });
 
 export const VerifyQuery = z
   .object({
-    number: z.coerce.number().int().min(1).optional().describe('Of a seal that was kept elsewhere'),
+    number: NumberText(z.int().min(1)).optional().describe('Of a seal that was kept elsewhere'),
     hash: Hash.optional().describe('Its hash, as it was kept'),
   })
   .superRefine(({ number, hash }, check) => {

@@ -3,6 +3,7 @@ import { faultOfExpression, isTimezone } from '#shared/core/cron-calendar.ts';
 import { JsonObject } from '#shared/core/json.ts';
 import { quote } from '#shared/core/quote.ts';
 import { differing } from '#shared/core/schema/field-aliases.ts';
+import { NumberText } from '#shared/core/schema/number-text.ts';
 import { parseValue } from '#shared/core/schema/parse.ts';
 import { CronJobType, configs, MissedRunPolicy, OverlapPolicy } from '#shared/triggers/cron/job.ts';
 import type { FieldAliases } from '../../http/fields/field-aliases.ts';
@@ -169,7 +170,7 @@ export const CronJobs = z
 /** Answer to a change: the job, and a message to show. */
 export const Changed = z.object({ cronJob: CronJob, message: Message });
 
-const Count = z.coerce.number().int().min(1).max(50).default(10);
+const Count = NumberText(z.int().min(1).max(50)).prefault(10);
 
 export const PreviewQuery = z.object({ count: Count });
 

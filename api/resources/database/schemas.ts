@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { isJsonObject, Json } from '#shared/core/json.ts';
+import { NumberText } from '#shared/core/schema/number-text.ts';
 import { DatabaseFilterObject } from '#shared/datasources/tenant-database/filter.ts';
 import {
   DatabaseColumn,
@@ -157,8 +158,8 @@ const orderForm =
 
 export const RowQuery = z
   .object({
-    page: z.coerce.number().int().min(1).max(1_000_000_000).default(1),
-    pageSize: z.coerce.number().int().min(1).max(1_000).default(100),
+    page: NumberText(z.int().min(1).max(1_000_000_000)).prefault(1),
+    pageSize: NumberText(z.int().min(1).max(1_000)).prefault(100),
     q: FilterText,
     order: Order,
     sort: OrderAlias,

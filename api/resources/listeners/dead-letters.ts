@@ -137,5 +137,5 @@ type Filter = [string | null, string | null, string | null, string | null];
 
 function valuesOf({ eventIDs, errorCode, receivedFrom, receivedUntil }: z.output<typeof Redrive>['filter']): Filter {
   const ids = eventIDs ? `{${eventIDs.join(',')}}` : null;
-  return [ids, errorCode ?? null, receivedFrom ?? null, receivedUntil ?? null];
+  return [ids, errorCode ?? null, receivedFrom?.toISOString() ?? null, receivedUntil?.toISOString() ?? null];
 }

@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { Moment } from '#shared/core/schema/moment.ts';
+import { NumberText } from '#shared/core/schema/number-text.ts';
 import { ID } from '../../http/fields/id.ts';
 import { pageFields, pageQuery, standardPage } from '../../http/fields/paging.ts';
 import { Message } from '../../http/fields/response-parts.ts';
@@ -7,11 +9,10 @@ import { exampleBuffered, exampleCounts, exampleEvent, exampleEventDetail, examp
 export const EventID = z.object({ listenerID: ID, eventID: ID });
 
 const state = z.enum(['pending', 'done', 'filtered', 'duplicate', 'dead', 'replaced']);
-const Moment = z.iso.datetime({ offset: true });
 
 export const EventList = z.object({
   state: state.optional().describe('`dead`: the dead letters'),
-  limit: z.coerce.number().int().min(1).max(100).default(20),
+  limit: NumberText(z.int().min(1).max(100)).prefault(20),
   cursor: ID.optional().describe('The `nextCursor` of the page before'),
 });
 
@@ -90,8 +91,8 @@ export const CountsQuery = z
   })
   .transform(({ from, to }, check) => {
     // A minute ahead, so that events that are recorded during the request are counted.
-    const until = to === undefined ? new Date(Date.now() + 60_000) : new Date(to);
-    const since = from === undefined ? new Date(until.getTime() - 24 * HOUR_MS) : new Date(from);
+    const until = to ?? new Date(Date.now() + 60_000);
+    const since = from ?? new Date(until.getTime() - 24 * HOUR_MS);
     const ms = until.getTime() - since.getTime();
     if (ms > 0 && ms <= MAX_HOURS * HOUR_MS + 60_000 && since.getTime() >= 0) return { from: since, to: until };
     const message = `must be before \`to\`, and at most ${MAX_HOURS} hours`;
@@ -124,7 +125,7 @@ const Filter = z
 
 export const Redrive = z
   .object({
-    filter: Filter.default({}),
+    filter: Filter.prefault({}),
     perSecond: z.number().min(0.1).max(1_000).optional().describe('Default: all at once'),
   })
   .meta({ id: 'DeadLetterRedrive', examples: [exampleRedrive] });
@@ -148,7 +149,7 @@ export const Redriven = z.object({
 });
 
 export const Purge = z
-  .object({ filter: Filter.default({}) })
+  .object({ filter: Filter.prefault({}) })
   .meta({ id: 'DeadLetterPurge', examples: [{ filter: {} }] });
 
 export const Purged = z.object({

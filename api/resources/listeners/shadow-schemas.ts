@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { NumberText } from '#shared/core/schema/number-text.ts';
 import { IterationPath } from '#shared/workflow/progress/iteration-path.ts';
 import { ID } from '../../http/fields/id.ts';
 import { WorkError } from '../../http/fields/response-parts.ts';
@@ -9,7 +10,7 @@ export const ShadowID = EventID.extend({ shadowID: ID.describe('The `instanceID`
 
 /** The same range as for other requests that wait for a run. */
 export const ShadowQuery = z.object({
-  wait: z.coerce.number().min(0).max(60).default(30).describe('How many seconds to wait for the end of the run'),
+  wait: NumberText(z.number().min(0).max(60)).prefault(30).describe('How many seconds to wait for the end of the run'),
 });
 
 const ofAction = {

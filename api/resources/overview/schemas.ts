@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { NumberText } from '#shared/core/schema/number-text.ts';
 import { RunStatus } from '#shared/workflow/progress/status.ts';
 
 export const searchedTypes = [
@@ -23,7 +24,7 @@ const Types = z
 export const SearchQuery = z.object({
   q: z.string().trim().min(1).max(200).describe('Part of a title; of a run the id, the end of it, or a tag'),
   types: Types.optional().describe('Only these, separated by commas'),
-  limit: z.coerce.number().int().min(1).max(20).default(6).describe('Of each type'),
+  limit: NumberText(z.int().min(1).max(20)).prefault(6).describe('Of each type'),
 });
 
 const Found = z

@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { Moment } from '#shared/core/schema/moment.ts';
+import { NumberText } from '#shared/core/schema/number-text.ts';
 import { MapProgress } from '#shared/workflow/map-plan.ts';
 import { IterationPath } from '#shared/workflow/progress/iteration-path.ts';
 import { moreOfError } from '#shared/workflow/run-error.ts';
@@ -10,8 +12,6 @@ import { exampleFilter } from '../../runs/examples.ts';
 import { RunError, Status, StatusOfNode, Stored, Tag } from '../../runs/run-schemas.ts';
 import { Waiting, WaitReason } from '../../runs/wait-schemas.ts';
 import { exampleFailureHandling, exampleInstance, exampleInstanceSummary } from './examples.ts';
-
-const Moment = z.iso.datetime({ offset: true }).transform((text) => new Date(text));
 
 const runFilter = {
   workflowID: ID.optional(),
@@ -57,14 +57,10 @@ export const InstanceQuery = z.object({
     .default('true')
     .transform((text) => text === 'true')
     .describe('`false` leaves out the input, for clients that have it and ask again and again how the run is'),
-  afterSeq: z.coerce
-    .number()
-    .int()
-    .min(0)
-    .max(Number.MAX_SAFE_INTEGER)
-    .default(0)
+  afterSeq: NumberText(z.int().min(0).max(Number.MAX_SAFE_INTEGER))
+    .prefault(0)
     .describe('The timeline begins after this event: the `nextSeq` of the answer before'),
-  timelineLimit: z.coerce.number().int().min(1).max(5_000).default(1_000),
+  timelineLimit: NumberText(z.int().min(1).max(5_000)).prefault(1_000),
   outputs: z
     .enum(['small', 'full'])
     .default('small')
@@ -76,18 +72,11 @@ export const InstanceQuery = z.object({
 const MAX_STREAM_SECONDS = 3_600;
 
 export const StreamQuery = z.object({
-  lastSeq: z.coerce
-    .number()
-    .int()
-    .min(0)
-    .max(Number.MAX_SAFE_INTEGER)
+  lastSeq: NumberText(z.int().min(0).max(Number.MAX_SAFE_INTEGER))
     .optional()
     .describe('In place of `Last-Event-ID`, for clients that cannot set headers'),
-  seconds: z.coerce
-    .number()
-    .min(0)
-    .max(MAX_STREAM_SECONDS)
-    .default(MAX_STREAM_SECONDS)
+  seconds: NumberText(z.number().min(0).max(MAX_STREAM_SECONDS))
+    .prefault(MAX_STREAM_SECONDS)
     .describe('The stream ends after this time; the client connects again'),
 });
 

@@ -1,7 +1,11 @@
 import { z } from 'zod';
+import { Moment } from '../../core/schema/moment.ts';
 import { RunStatus } from '../../workflow/progress/status.ts';
 
 const ID = z.uuid();
+
+/** A moment as the API gives it, and as it is stored with a batch. */
+const StoredMoment = z.union([z.date(), Moment]);
 
 /** A filter of a tenant's runs: lists of runs use it, and batches store it. */
 export const RunFilter = z.object({
@@ -16,16 +20,16 @@ export const RunFilter = z.object({
     .object({
       id: ID,
       workflowID: ID.nullable(),
-      createdAt: z.coerce.date(),
-      supersededAt: z.coerce.date().nullable(),
+      createdAt: StoredMoment,
+      supersededAt: StoredMoment.nullable(),
     })
     .nullable()
     .optional(),
   origin: z.string().optional(),
   batch: ID.optional(),
   rerunOf: ID.optional(),
-  from: z.coerce.date().optional(),
-  to: z.coerce.date().optional(),
+  from: StoredMoment.optional(),
+  to: StoredMoment.optional(),
   isTest: z.boolean().optional(),
   /** The runs or else the workflows that the text of a search has found: never both, since no index serves the two conditions together. */
   named: z

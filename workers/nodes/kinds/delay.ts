@@ -1,5 +1,6 @@
 import { quote } from '#shared/core/quote.ts';
 import { invalidField } from '#shared/core/schema/issues.ts';
+import { Moment } from '#shared/core/schema/moment.ts';
 import type { delay } from '#shared/workflow/nodes/kinds/delay.ts';
 import type { Executor, Task } from '../executor.ts';
 
@@ -35,9 +36,10 @@ function dynamic(value: string | number = ''): number {
 }
 
 function until(value = ''): number {
-  const ms = Date.parse(value) - Date.now();
+  const moment = Moment.safeParse(value).data;
   const expected = (what: string) => invalidField('untilTime', `expected a moment ${what}, received ${quote(value)}`);
-  if (Number.isNaN(ms)) throw expected('such as 2030-01-31T12:00:00Z');
+  if (!moment) throw expected('such as 2030-01-31T12:00:00Z');
+  const ms = moment.getTime() - Date.now();
   if (ms > MAX_DELAY_MS) throw expected('within 24 hours');
   return Math.max(0, ms);
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { Moment } from '#shared/core/schema/moment.ts';
 import { ID } from '../../../http/fields/id.ts';
 import { pageFields, pageQuery, standardPage } from '../../../http/fields/paging.ts';
 import { Message } from '../../../http/fields/response-parts.ts';
@@ -10,8 +11,8 @@ export const BackfillList = z.object(pageQuery(standardPage));
 
 export const BackfillCreate = z
   .object({
-    from: z.coerce.date().describe('The first moment'),
-    to: z.coerce.date().optional().describe('The last moment; now, if it is left out'),
+    from: Moment.describe('The first moment'),
+    to: Moment.optional().describe('The last moment; now, if it is left out'),
   })
   .meta({ id: 'CronBackfillCreate', examples: [exampleBackfillCreate] });
 

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { quote } from '#shared/core/quote.ts';
+import { NumberText } from '#shared/core/schema/number-text.ts';
 import { LogLevel } from '#shared/workflow/nodes/kinds/log.ts';
 import { IterationPath } from '#shared/workflow/progress/iteration-path.ts';
 import { exampleLogLine } from '../examples.ts';
@@ -23,7 +24,7 @@ export const LogQuery = z.object({
   level: LogLevel.default('debug').describe('The least important level that is shown'),
   nodeID: z.string().min(1).max(255).optional(),
   q: z.string().min(1).max(200).optional().describe('A part of the message, in upper or lower case'),
-  limit: z.coerce.number().int().min(1).max(1_000).default(200),
+  limit: NumberText(z.int().min(1).max(1_000)).prefault(200),
   cursor: LogCursor.optional().describe('The `nextCursor` of the page before'),
 });
 

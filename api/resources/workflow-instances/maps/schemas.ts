@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { NumberText } from '#shared/core/schema/number-text.ts';
 import { IterationPath } from '#shared/workflow/progress/iteration-path.ts';
 import { ID } from '../../../http/fields/id.ts';
 import { Status } from '../../../runs/run-schemas.ts';
@@ -7,15 +8,16 @@ import { exampleMapChunk } from '../examples.ts';
 export const MapID = z.object({ instanceID: ID, mapID: ID });
 
 export const MapChunkList = z.object({
-  item: z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER).optional().describe('The chunk that has this item'),
+  item: NumberText(z.int().min(0).max(Number.MAX_SAFE_INTEGER)).optional().describe('The chunk that has this item'),
   failed: z.literal('true').optional().describe('Chunks with failed items alone'),
-  limit: z.coerce.number().int().min(1).max(100).default(20),
-  cursor: z.coerce
-    .number()
-    .int()
-    .min(0)
-    .max(2 ** 31 - 1)
-    .default(0)
+  limit: NumberText(z.int().min(1).max(100)).prefault(20),
+  cursor: NumberText(
+    z
+      .int()
+      .min(0)
+      .max(2 ** 31 - 1),
+  )
+    .prefault(0)
     .describe('The `nextCursor` of the page before'),
 });
 

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { quote } from '#shared/core/quote.ts';
+import { NumberText } from '#shared/core/schema/number-text.ts';
 import { IterationPath } from '#shared/workflow/progress/iteration-path.ts';
 import { ID } from '../../../http/fields/id.ts';
 import { StatusOfNode, Stored } from '../../../runs/run-schemas.ts';
@@ -24,11 +25,12 @@ export const StepInputQuery = z.object({
   iterations: Iterations.optional().describe(
     'Of a node in a body: the indices of the iterations around it, outermost first, with dots between them. Without them, the iteration in which the node did something last',
   ),
-  attempt: z.coerce
-    .number()
-    .int()
-    .min(1)
-    .max(2 ** 31 - 1)
+  attempt: NumberText(
+    z
+      .int()
+      .min(1)
+      .max(2 ** 31 - 1),
+  )
     .optional()
     .describe('Without it, the last one'),
 });

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { NumberText } from '#shared/core/schema/number-text.ts';
 import { VersionName } from '../../../http/fields/version-name.ts';
 import { exampleRunInputs } from '../../../runs/examples.ts';
 import { argsOf, runInputs } from '../../../runs/run-inputs.ts';
@@ -19,7 +20,7 @@ export const WorkflowExecute = z
   .meta({ id: 'WorkflowExecute', examples: [exampleRunInputs] });
 
 export const ExecuteQuery = z.object({
-  wait: z.coerce.number().min(0).max(60).default(0).describe('How many seconds to wait for the result'),
+  wait: NumberText(z.number().min(0).max(60)).prefault(0).describe('How many seconds to wait for the result'),
   version: VersionName.optional().describe(
     'The id or the number of a version; without it, the published one is executed',
   ),

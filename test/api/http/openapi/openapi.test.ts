@@ -6,6 +6,7 @@ import { ID } from '#api/http/fields/id.ts';
 import { describeRoutes } from '#api/http/openapi/describe-routes.ts';
 import type { OpenAPI } from '#api/http/openapi/types.ts';
 import { Json, JsonObject } from '#shared/core/json.ts';
+import { NumberText } from '#shared/core/schema/number-text.ts';
 import { type SmallApi, startSmallApi } from '#test/support/small-api.ts';
 
 interface Tree {
@@ -27,7 +28,7 @@ const routes = [
     permission: 'workflow.read',
     object: ({ params }) => `workflow:${params.thingID}`,
     params: z.object({ thingID: ID }),
-    query: z.object({ page: z.coerce.number().int().min(1).default(1), search: z.string() }),
+    query: z.object({ page: NumberText(z.int().min(1)).prefault(1), search: z.string() }),
     response: z.object({ thing: Thing }),
     handle: () => Promise.reject(new Error('not called')),
   }),

@@ -4,6 +4,7 @@ import { tenantRoute, userRoute } from '#api/context/routes.ts';
 import { ID } from '#api/http/fields/id.ts';
 import { AppError } from '#shared/core/errors.ts';
 import { newID } from '#shared/core/ids.ts';
+import { NumberText } from '#shared/core/schema/number-text.ts';
 import { Workflow } from '#shared/entities/tables/workflow.ts';
 import { type Client, type SmallApi, startSmallApi } from '#test/support/small-api.ts';
 
@@ -33,7 +34,7 @@ const routes = [
     permission: 'workflow.update',
     object: ({ params }) => `workflow:${params.workflowID}`,
     params: WorkflowID,
-    query: z.object({ dry: z.coerce.number().int().optional() }),
+    query: z.object({ dry: NumberText(z.int()).optional() }),
     body: z.object({ title: z.string().min(1), tags: z.array(z.object({ name: z.string() })).default([]) }),
     response: z.object({ title: z.string() }),
     async handle({ params, body, em }) {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { AppError } from '#shared/core/errors.ts';
+import { NumberText } from '#shared/core/schema/number-text.ts';
 import { parseValue, requireValue } from '#shared/core/schema/parse.ts';
 import { secret } from '#shared/core/schema/secret.ts';
 
@@ -16,7 +17,7 @@ function messageOf(schema: z.ZodType, value: unknown): string {
   return messages.join().replace(/^v: /, '');
 }
 
-const Port = z.coerce.number().int().min(1).max(65_535);
+const Port = NumberText(z.int().min(1).max(65_535));
 const Choice = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('a'), n: z.int() }),
   z.object({ kind: z.literal('b') }),

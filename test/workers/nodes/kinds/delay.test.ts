@@ -45,6 +45,10 @@ describe('a delay', () => {
     [dynamic(-1), 'delayVariable: expected milliseconds from 0 on, received -1'],
     [dynamic(86_400_001), 'delayVariable: expected at most 24 hours (86400000), received 86400001'],
     [until('tomorrow'), 'untilTime: expected a moment such as 2030-01-31T12:00:00Z, received "tomorrow"'],
+    ...['2026-02-30T12:00:00Z', '2026-11-21T12:00:01', '2026-11-21', '1'].map((moment): [object, string] => [
+      until(moment),
+      `untilTime: expected a moment such as 2030-01-31T12:00:00Z, received "${moment}"`,
+    ]),
     [
       until('2026-11-22T12:00:00.001Z'),
       'untilTime: expected a moment within 24 hours, received "2026-11-22T12:00:00.001Z"',
