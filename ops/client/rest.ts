@@ -501,7 +501,7 @@ export interface paths {
         };
         /**
          * List rows
-         * @description Returns a page of the rows of a table or view. Each row of a table has its `ctid`.
+         * @description Returns a page of the rows of a table or view. Each row of a table has its `ctid`, and its `tableoid` where the table has partitions or others inherit from it.
          *
          *     Permission: `database.rowList`
          */
@@ -519,7 +519,7 @@ export interface paths {
         head?: never;
         /**
          * Update rows
-         * @description Updates the rows that filters find: all of them or none. A change of every row needs `all: true`.
+         * @description Updates the rows that filters find, and rows by their primary key: all of them or none. A row by its key, or with `single`, must be there, or the answer is 409 with `details.errors[].currentRows`. A change of every row needs `all: true`.
          *
          *     Permission: `database.rowUpdate`
          */
@@ -541,7 +541,7 @@ export interface paths {
         head?: never;
         /**
          * Delete rows
-         * @description Deletes the rows that a filter finds. To delete every row needs `all: true`.
+         * @description Deletes the rows that a filter finds. With `single` it must find one, or the answer is 409 with `details.currentRows`. To delete every row needs `all: true`.
          *
          *     Permission: `database.rowDelete`
          */
@@ -8810,6 +8810,8 @@ export interface components {
              * @default false
              */
             all?: boolean;
+            /** @description Whether the filter must find exactly one row: otherwise nothing is changed, and the answer is 409 */
+            single?: boolean;
         };
         /**
          * @example {
@@ -8907,6 +8909,8 @@ export interface components {
              * @default false
              */
             all?: boolean;
+            /** @description Whether the filter must find exactly one row: otherwise nothing is changed, and the answer is 409 */
+            single?: boolean;
         };
         /**
          * @example {

@@ -13,9 +13,9 @@ export interface Column {
   /** As written in a statement. */
   type: string;
   /** How its values are encoded. */
-  kind: 'json' | 'bytes' | 'list' | 'plain';
+  kind: 'json' | 'bytes' | 'composite' | 'list' | 'plain';
   /** Element of a list. */
-  element: { kind: 'json' | 'bytes' | 'plain'; delimiter: string } | null;
+  element: { kind: 'json' | 'bytes' | 'composite' | 'plain'; delimiter: string } | null;
   notNull: boolean;
   defaultValue: string | null;
 }
@@ -26,6 +26,11 @@ export interface Table extends TableName {
   kind: string;
   columns: Column[];
   primaryKey: string[];
+  /**
+   * System columns that tell the rows apart. A table with partitions or with tables that inherit from it shows the rows of several
+   * tables, each with positions of its own; a foreign table, also among them, has none.
+   */
+  position: 'none' | 'ctid' | 'tableoid and ctid';
 }
 
 /** Excludes the schemas of the server itself, which tenants do not manage. */
@@ -57,7 +62,9 @@ export async function findTables(
 /** A domain has the kind of its base type. */
 const kindOf = (type: string) => `
   case coalesce(nullif(${type}.typbasetype, 0), ${type}.oid)
-    when 'json'::regtype then 'json' when 'jsonb'::regtype then 'json' when 'bytea'::regtype then 'bytes' else 'plain' end`;
+    when 'json'::regtype then 'json' when 'jsonb'::regtype then 'json' when 'bytea'::regtype then 'bytes'
+    else (select case b.typtype when 'c' then 'composite' else 'plain' end from pg_catalog.pg_type b
+          where b.oid = coalesce(nullif(${type}.typbasetype, 0), ${type}.oid)) end`;
 
 const FIND_TABLES = `
 select n.nspname as schema, c.relname as table, c.oid::int8 as id, c.relkind::text as kind,
@@ -79,23 +86,41 @@ select n.nspname as schema, c.relname as table, c.oid::int8 as id, c.relkind::te
     select a.attname::text from pg_catalog.pg_index i
     cross join unnest(i.indkey::int2[]) with ordinality as k(attnum, at)
     join pg_catalog.pg_attribute a on a.attrelid = i.indrelid and a.attnum = k.attnum
-    where i.indrelid = c.oid and i.indisprimary order by k.at) as "primaryKey"
+    where i.indrelid = c.oid and i.indisprimary order by k.at) as "primaryKey",
+  (with recursive below as (
+     select h.inhrelid from pg_catalog.pg_inherits h where h.inhparent = c.oid
+     union
+     select h.inhrelid from pg_catalog.pg_inherits h join below b on h.inhparent = b.inhrelid)
+   select case
+     when c.relkind in ('v', 'f') then 'none'
+     when exists (select from below b join pg_catalog.pg_class f on f.oid = b.inhrelid where f.relkind = 'f') then 'none'
+     when c.relkind = 'p' or exists (select from below) then 'tableoid and ctid'
+     else 'ctid' end) as position
 from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
 where n.nspname = $1 and ($2::text is null or c.relname = $2) and c.relkind in ('r', 'p', 'v', 'm', 'f') and ${isOwnSchema}
 order by c.relname`;
 
-/** Whether rows have a `ctid`: in tables that store their rows themselves. It is valid until the row is written. */
-export function hasCtid({ kind }: Table): boolean {
-  return kind === 'r' || kind === 'p' || kind === 'm';
+const system = { kind: 'plain', element: null, notNull: true, defaultValue: null } as const;
+const positions: Readonly<Record<Table['position'], readonly Column[]>> = {
+  none: [],
+  ctid: [{ ...system, name: 'ctid', type: 'tid' }],
+  'tableoid and ctid': [
+    { ...system, name: 'tableoid', type: 'oid' },
+    { ...system, name: 'ctid', type: 'tid' },
+  ],
+};
+
+/** The system columns that name a row until it is written. */
+export function positionColumns({ position }: Table): readonly Column[] {
+  return positions[position];
 }
 
-const ctid: Column = { name: 'ctid', type: 'tid', kind: 'plain', element: null, notNull: true, defaultValue: null };
-
-/** Finds a column by the name that a client has sent at `path`; `ctid` may be read but not written. */
+/** Finds a column by the name that a client has sent at `path`; system columns may be read but not written. */
 export function columnOf(table: Table, name: string, { path, isWritten = false }: ColumnUse): Column {
   const column = table.columns.find((known) => known.name === name);
   if (column) return column;
-  if (name === 'ctid' && !isWritten && hasCtid(table)) return ctid;
+  const position = isWritten ? undefined : positionColumns(table).find((known) => known.name === name);
+  if (position) return position;
   throw invalid([{ path: [...path], message: `there is no column "${name}" in "${table.table}"` }]);
 }
 

@@ -202,7 +202,8 @@ export const databaseRoutes = [
     method: 'get',
     path: ROWS,
     summary: 'List rows',
-    description: 'Returns a page of the rows of a table or view. Each row of a table has its `ctid`.',
+    description:
+      'Returns a page of the rows of a table or view. Each row of a table has its `ctid`, and its `tableoid` where the table has partitions or others inherit from it.',
     permission: 'database.rowList',
     params: TableName,
     query: RowQuery,
@@ -232,7 +233,8 @@ export const databaseRoutes = [
     method: 'patch',
     path: ROWS,
     summary: 'Update rows',
-    description: 'Updates the rows that filters find: all of them or none. A change of every row needs `all: true`.',
+    description:
+      'Updates the rows that filters find, and rows by their primary key: all of them or none. A row by its key, or with `single`, must be there, or the answer is 409 with `details.errors[].currentRows`. A change of every row needs `all: true`.',
     permission: 'database.rowUpdate',
     params: TableName,
     body: RowsUpdate,
@@ -245,7 +247,8 @@ export const databaseRoutes = [
     method: 'patch',
     path: `${ROWS}/delete`,
     summary: 'Delete rows',
-    description: 'Deletes the rows that a filter finds. To delete every row needs `all: true`.',
+    description:
+      'Deletes the rows that a filter finds. With `single` it must find one, or the answer is 409 with `details.currentRows`. To delete every row needs `all: true`.',
     permission: 'database.rowDelete',
     params: TableName,
     body: RowsDelete,

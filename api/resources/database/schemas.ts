@@ -176,6 +176,10 @@ export const RowsAdd = z
 const Where = Filter.nullish();
 const WhereAlias = Where.describe('Another name for `where`');
 const All = z.boolean().default(false).describe('Must be true if there is no filter');
+const Single = z
+  .boolean()
+  .optional()
+  .describe('Whether the filter must find exactly one row: otherwise nothing is changed, and the answer is 409');
 
 const orderAliases = { order: ['order', 'sort'] };
 /** The filter in the query string, and in a body. */
@@ -185,10 +189,15 @@ export const exportAliases: FieldAliases = { ...filterAliases, ...orderAliases }
 export const rowChangeAliases: FieldAliases = { 'databaseTableRowData.*.where': ['where', 'query'] };
 
 const FilteredChange = z
-  .strictObject({ data: Row, where: Where, query: WhereAlias, all: All })
+  .strictObject({ data: Row, where: Where, query: WhereAlias, all: All, single: Single })
   .meta({ id: 'DatabaseRowChange' })
-  .transform(({ data, where, query, all }) => ({ data, where: where ?? query ?? null, all }));
-const changeFields: ReadonlySet<string> = new Set(['data', 'where', 'query', 'all']);
+  .transform(({ data, where, query, all, single }) => ({
+    data,
+    where: where ?? query ?? null,
+    all,
+    ...(single && { single }),
+  }));
+const changeFields: ReadonlySet<string> = new Set(['data', 'where', 'query', 'all', 'single']);
 
 const KeyedRow = Row.transform((row, check) => {
   if (isJsonObject(row.data) && Object.keys(row).every((name) => changeFields.has(name))) {
@@ -209,8 +218,8 @@ export const RowsUpdate = z
 
 /** Without a filter the change concerns every row, which needs `all: true`. */
 export const RowsDelete = z
-  .object({ where: Where, query: WhereAlias, all: All })
-  .transform(({ where, query, all }) => ({ filter: where ?? query ?? null, all }))
+  .object({ where: Where, query: WhereAlias, all: All, single: Single })
+  .transform(({ where, query, all, single }) => ({ filter: where ?? query ?? null, all, ...(single && { single }) }))
   .meta({ id: 'DatabaseRowsDelete', examples: [exampleRowsDelete] });
 
 export const ExportQuery = z.object({

@@ -1,5 +1,5 @@
 import { keepPreviousData, queryOptions } from '@tanstack/react-query';
-import { body, rest } from './rest.ts';
+import { APIError, body, rest } from './rest.ts';
 import type { Schemas } from './types.ts';
 
 const DATABASE = '/api/v1/tenants/{tenantID}/database';
@@ -76,15 +76,37 @@ export async function addRow(path: TableIDs, row: Row): Promise<void> {
   await body(rest.POST(ROWS, { params: { path }, body: given }));
 }
 
-/** The row that has this key. */
+/** The primary key of a row, and the table that the row is in where tables inherit: the key of one says nothing about the others. */
+export function keyOf({ primaryKey, databaseTableType }: DatabaseTable, row: Row): Row {
+  const isOfSeveral = 'tableoid' in row && databaseTableType !== 'PARTITIONED TABLE';
+  const names = isOfSeveral ? ['tableoid', ...primaryKey] : primaryKey;
+  return Object.fromEntries(names.map((name) => [name, row[name]]));
+}
+
+/** Changes the one row that has this key, which may be changed itself. Fails if there is none. */
 export async function changeRow(path: TableIDs, key: Row, change: Row): Promise<void> {
-  const given = { databaseTableRowData: [{ ...change, ...key }] } as Schemas['DatabaseRowsUpdate'];
+  const one = { data: change, where: isEqualTo(key), single: true };
+  const given = { databaseTableRowData: [one] } as Schemas['DatabaseRowsUpdate'];
   await body(rest.PATCH(ROWS, { params: { path }, body: given }));
 }
 
 export async function deleteRow(path: TableIDs, key: Row): Promise<void> {
-  const where = Object.fromEntries(Object.entries(key).map(([name, value]) => [name, { '=': value }]));
-  await body(rest.PATCH(`${ROWS}/delete`, { params: { path }, body: { where } as Schemas['DatabaseRowsDelete'] }));
+  const given = { where: isEqualTo(key), single: true } as Schemas['DatabaseRowsDelete'];
+  await body(rest.PATCH(`${ROWS}/delete`, { params: { path }, body: given }));
+}
+
+function isEqualTo(key: Row): Row {
+  return Object.fromEntries(Object.entries(key).map(([name, value]) => [name, { '=': value }]));
+}
+
+/** The rows that a change of one row has found in the place of it; undefined for other errors. */
+export function currentRowsOf(error: Error): readonly Row[] | undefined {
+  if (!(error instanceof APIError)) return undefined;
+  const { currentRows, errors = [] } = error.details as {
+    currentRows?: readonly Row[];
+    errors?: readonly { currentRows?: readonly Row[] }[];
+  };
+  return currentRows ?? errors[0]?.currentRows;
 }
 
 /** The statements that are run or, with `preview`, would be. */

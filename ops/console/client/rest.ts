@@ -11,6 +11,8 @@ export class APIError extends Error {
   readonly issues: readonly Issue[];
   /** The version of the asset that was changed meanwhile. */
   readonly versionNumber: number | undefined;
+  /** What else the API has said. */
+  readonly details: object;
 
   constructor({ status, code, message, details }: Refusal) {
     super(message);
@@ -19,6 +21,7 @@ export class APIError extends Error {
     this.code = code;
     this.issues = details?.issues ?? [];
     this.versionNumber = details?.versionNumber;
+    this.details = details ?? {};
   }
 }
 

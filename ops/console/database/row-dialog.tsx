@@ -1,8 +1,16 @@
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
-import { addRow, changeRow, type DatabaseTable, type Row, type TableIDs } from '../client/database.ts';
+import {
+  addRow,
+  changeRow,
+  currentRowsOf,
+  type DatabaseTable,
+  keyOf,
+  type Row,
+  type TableIDs,
+} from '../client/database.ts';
 import { FormDialog } from '../ui/form.tsx';
-import { MAX_EDITED } from '../ui/json.tsx';
+import { JSONView, MAX_EDITED } from '../ui/json.tsx';
 import { JSONEditor } from '../ui/json-editor.tsx';
 import { Notice } from '../ui/notice.tsx';
 
@@ -11,12 +19,13 @@ interface Props {
   table: DatabaseTable;
   /** Undefined: a new one. */
   row: Row | undefined;
-  onSaved: () => Promise<unknown>;
+  /** Also after a refusal: the rows that are shown are older than it. */
+  onSettled: () => Promise<unknown>;
   onClose: () => void;
 }
 
 /** A row as JSON, since a field of text could tell neither null from empty nor a number from its digits. */
-export function RowDialog({ ids, table, row, onSaved, onClose }: Props) {
+export function RowDialog({ ids, table, row, onSettled, onClose }: Props) {
   const names = table.databaseTableColumns.map(({ databaseTableColumnName }) => databaseTableColumnName);
   const cells = row ? names.map((name) => [name, row[name]] as const) : [];
   const isLong = ([, value]: readonly [string, unknown]) => (JSON.stringify(value)?.length ?? 0) > MAX_EDITED;
@@ -28,15 +37,14 @@ export function RowDialog({ ids, table, row, onSaved, onClose }: Props) {
     mutationFn: async () => {
       const entered = JSON.parse(text) as Row;
       if (!row) return addRow(ids, entered);
-      const key = Object.fromEntries(table.primaryKey.map((name) => [name, row[name]]));
       const changed = Object.entries(entered).filter(
         ([name, value]) => JSON.stringify(value) !== JSON.stringify(row[name]),
       );
-      if (changed.length > 0) await changeRow(ids, key, Object.fromEntries(changed));
+      if (changed.length > 0) await changeRow(ids, keyOf(table, row), Object.fromEntries(changed));
     },
-    onSuccess: async () => {
-      await onSaved();
-      onClose();
+    onSettled: async (_saved, error) => {
+      await onSettled();
+      if (!error) onClose();
     },
   });
   return (
@@ -47,6 +55,14 @@ export function RowDialog({ ids, table, row, onSaved, onClose }: Props) {
           Too long to be edited here, and left as it is unless you add it: {leftOut.join(', ')}.
         </Notice>
       )}
+      {save.error && <CurrentRows error={save.error} />}
     </FormDialog>
   );
+}
+
+/** What is there instead of the row that was to be changed. */
+function CurrentRows({ error }: { error: Error }) {
+  const rows = currentRowsOf(error);
+  if (!rows || rows.length === 0) return null;
+  return <JSONView value={rows.length === 1 ? rows[0] : rows} label="What is there now" />;
 }

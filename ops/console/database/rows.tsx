@@ -6,6 +6,7 @@ import {
   type DatabaseTable,
   deleteRow,
   exportRows,
+  keyOf,
   PAGE,
   type Row,
   type RowsFormat,
@@ -39,7 +40,6 @@ export function Rows({ ids, table, view, onView }: Props) {
   const [edited, setEdited] = useState<Row | 'new'>();
   const [doomed, setDoomed] = useState<Row>();
   const refresh = () => queries.invalidateQueries({ queryKey: ['database', ids.tenantID, 'rows'] });
-  const keyOf = (row: Row): Row => Object.fromEntries(table.primaryKey.map((name) => [name, row[name]]));
   const hasKey = table.primaryKey.length > 0;
   const columns: Column<Row>[] = table.databaseTableColumns.map(({ databaseTableColumnName: name }) => ({
     head: name,
@@ -80,7 +80,7 @@ export function Rows({ ids, table, view, onView }: Props) {
             caption="Rows"
             columns={isChangeable ? [...columns, actions] : columns}
             rows={rows}
-            idOf={(row) => JSON.stringify(hasKey ? keyOf(row) : row)}
+            idOf={(row) => JSON.stringify(hasKey ? keyOf(table, row) : row)}
           />
           {rows.length === 0 && (
             <Text p="xl" ta="center" c="dimmed">
@@ -95,19 +95,16 @@ export function Rows({ ids, table, view, onView }: Props) {
           ids={ids}
           table={table}
           row={edited === 'new' ? undefined : edited}
-          onSaved={refresh}
+          onSettled={refresh}
           onClose={() => setEdited(undefined)}
         />
       )}
       {doomed && (
         <Confirm
           title="Delete the row"
-          question={`The row with ${JSON.stringify(keyOf(doomed))} is deleted.`}
+          question={`The row with ${JSON.stringify(keyOf(table, doomed))} is deleted.`}
           verb="Delete"
-          onConfirm={async () => {
-            await deleteRow(ids, keyOf(doomed));
-            await refresh();
-          }}
+          onConfirm={() => deleteRow(ids, keyOf(table, doomed)).finally(refresh)}
           onClose={() => setDoomed(undefined)}
         />
       )}

@@ -68,10 +68,18 @@ export const DatabaseOperation = z.discriminatedUnion('kind', [
   z.object({
     kind: z.literal('updateRows'),
     ...ofTable,
-    /** With `isKeyed`, the data has the primary key of the row to change. */
-    changes: z.array(z.object({ data: DatabaseRow, where: filter, all: z.boolean(), isKeyed: z.boolean().optional() })),
+    /** With `isKeyed`, the data has the primary key of the row to change; with `single`, the filter must find one row. */
+    changes: z.array(
+      z.object({
+        data: DatabaseRow,
+        where: filter,
+        all: z.boolean(),
+        isKeyed: z.boolean().optional(),
+        single: z.boolean().optional(),
+      }),
+    ),
   }),
-  z.object({ kind: z.literal('deleteRows'), ...ofTable, ...filtered, all: z.boolean() }),
+  z.object({ kind: z.literal('deleteRows'), ...ofTable, ...filtered, all: z.boolean(), single: z.boolean().optional() }),
   z.object({ kind: z.literal('exportRows'), ...ofTable, ...filtered, ...ordered, callerID: z.uuid() }),
   z.object({ kind: z.literal('readStatistics'), ...ofTable, ...filtered }),
   z.object({ kind: z.literal('listTriggers'), ...ofSchema }),

@@ -101,6 +101,50 @@ export function databaseTests(stage: () => Stage): void {
     await page.getByText('Choose one to see its columns and rows').waitFor();
   });
 
+  test('a row that is gone is said to be, its key can be changed, and one of a table that inherits is told apart', async () => {
+    const { cluster, tenant, page, go, path } = stage();
+    const table = `gears_${Date.now()}`;
+    const dialog = page.getByRole('dialog');
+    const client = cluster.as(tenant.creator).in(tenant);
+    const sql = async (text: string) => (await client.post('T/database/execute-raw-sql', { sql: text })).body.result;
+    const rowOf = (name: RegExp) => page.getByRole('row', { name });
+    const save = () => dialog.getByRole('button', { name: 'Save the row' }).click();
+    await sql(`create table ${table} (id int primary key, title text); create table ${table}_more () inherits (${table});
+      insert into ${table} values (1, 'own'), (2, 'key'); insert into ${table}_more values (1, 'other')`);
+    await go(path(`/database?schema=public&table=${table}`));
+
+    await rowOf(/^2 key/)
+      .getByRole('button', { name: 'Edit' })
+      .click();
+    await dialog.getByLabel('Row').fill(JSON.stringify({ id: 3, title: 'key' }));
+    await save();
+    await rowOf(/^3 key/).waitFor();
+
+    await rowOf(/^3 key/)
+      .getByRole('button', { name: 'Edit' })
+      .click();
+    await sql(`delete from ${table} where id = 3`);
+    await dialog.getByLabel('Row').fill(JSON.stringify({ id: 3, title: 'lost' }));
+    await save();
+    await dialog.getByText('the row is not there').waitFor();
+    await rowOf(/^3 key/).waitFor({ state: 'detached' });
+    await page.keyboard.press('Escape');
+
+    await rowOf(/^1 other/)
+      .getByRole('button', { name: 'Edit' })
+      .click();
+    await dialog.getByLabel('Row').fill(JSON.stringify({ id: 1, title: 'changed' }));
+    await save();
+    await rowOf(/^1 changed/).waitFor();
+    await rowOf(/^1 changed/)
+      .getByRole('button', { name: 'Delete' })
+      .click();
+    await dialog.getByRole('button', { name: 'Delete' }).click();
+    await rowOf(/^1 changed/).waitFor({ state: 'detached' });
+    expect(await sql(`select id, title from ${table}`)).toEqual([{ id: 1, title: 'own' }]);
+    forgetRefusals(stage(), 409);
+  });
+
   test('SQL shows what every statement answered, and its text stays when the page is left', async () => {
     const { cluster, tenant, page, go, path } = stage();
     await go(path('/database?tab=sql'));

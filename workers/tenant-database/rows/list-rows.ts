@@ -4,7 +4,7 @@ import type { DatabaseOperationOf } from '#shared/messaging/queues/tenant-databa
 import type { PostgresConnection } from '../../connections/postgresql/connection.ts';
 import { runPortal } from '../../connections/postgresql/portal.ts';
 import { typeRows } from '../../connections/postgresql/rows.ts';
-import { columnOf, findTable, hasCtid, quoteTable, type Table } from '../catalog.ts';
+import { columnOf, findTable, positionColumns, quoteTable, type Table } from '../catalog.ts';
 import { quoteName } from '../quote.ts';
 import { conditionOf } from './filter.ts';
 import { type Value, withValues } from './values.ts';
@@ -13,7 +13,7 @@ const MAX_LIST_BYTES = 8 * 1024 * 1024;
 
 type ListRows = DatabaseOperationOf<'listRows'>;
 
-/** Reads a page of a table, each row with its `ctid` if it has one. */
+/** Reads a page of a table, each row with its position if it has one. */
 export async function listRows(connection: PostgresConnection, operation: ListRows): Promise<JsonObject> {
   const { page, pageSize } = operation;
   const table = await findTable(connection, operation);
@@ -50,19 +50,23 @@ export async function countRows(
 
 export function selection(table: Table): string {
   const columns = table.columns.map(({ name }) => quoteName(name));
-  return [...(hasCtid(table) ? ['ctid::text as ctid'] : []), ...columns].join(', ') || 'null as empty';
+  const position = positionColumns(table).map(({ name }) => (name === 'ctid' ? 'ctid::text as ctid' : name));
+  return [...position, ...columns].join(', ') || 'null as empty';
 }
 
-/** The requested order, then the primary key or `ctid`, so that pages do not overlap. */
+/** The requested order, then what tells rows apart, so that pages do not overlap. */
 export function ordering(table: Table, { order }: Pick<ListRows, 'order'>): string {
   const requested = order.map(({ column, descending, nulls }, index) => {
     const name = quoteName(columnOf(table, column, { path: ['order', index] }).name);
     return `${name}${descending ? ' desc' : ''}${nulls ? ` nulls ${nulls}` : ''}`;
   });
-  const rest = table.primaryKey.length > 0 ? table.primaryKey.map((name) => quoteName(name)) : keyOrder(table);
+  const key = table.primaryKey.map((name) => quoteName(name));
+  const isUnique = key.length > 0 && isKeyOfAllRows(table);
+  const rest = isUnique ? key : [...key, ...positionColumns(table).map(({ name }) => name)];
   return [...requested, ...rest].join(', ') || '1';
 }
 
-function keyOrder(table: Table): string[] {
-  return hasCtid(table) ? ['ctid'] : [];
+/** Whether the primary key holds for all rows that the table shows. It does for partitions, but not for tables that inherit. */
+function isKeyOfAllRows({ kind, position }: Table): boolean {
+  return kind === 'p' || position === 'ctid';
 }

@@ -1,4 +1,4 @@
-import { AppError } from '#shared/core/errors.ts';
+import { AppError, type ErrorCode } from '#shared/core/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '#shared/core/json.ts';
 import { type Issue, invalid, invalidField, type Path, within } from '#shared/core/schema/issues.ts';
 import { isEmptyFilter } from '#shared/datasources/tenant-database/filter.ts';
@@ -11,8 +11,9 @@ import { type Column, columnOf, findTable, quoteTable, type Table } from '../cat
 import { quoteName } from '../quote.ts';
 import { inTenantTransaction } from '../transaction.ts';
 import { encode } from './encode.ts';
-import { conditionOf } from './filter.ts';
+import { conditionOf, placeholder } from './filter.ts';
 import { selection } from './list-rows.ts';
+import { checkSingle } from './single-row.ts';
 import { type Value, withValues } from './values.ts';
 
 const BUDGET = { rows: 10_000, bytes: 8 * 1024 * 1024 };
@@ -21,6 +22,8 @@ const MAX_ERRORS = 100;
 interface Statement {
   text: string;
   values: Value[];
+  /** Filter of the one row that must be changed; undefined where any number may be. */
+  single?: JsonObject;
 }
 
 /** Adds all rows or none, and reports every row that cannot be added. */
@@ -31,6 +34,7 @@ export async function addRows(
   const table = await findTable(connection, operation);
   return inRowTransaction(connection, async () => {
     const results = await allOrNothing(connection, operation.rows, {
+      table,
       statementOf: (row) => insertionOf(table, row),
       columnsAt: () => [],
     });
@@ -47,6 +51,7 @@ export async function updateRows(
   const table = await findTable(connection, operation);
   const results = await inRowTransaction(connection, () =>
     allOrNothing(connection, operation.changes, {
+      table,
       statementOf: (change) => updateOf(table, change),
       columnsAt: dataAt,
     }),
@@ -64,8 +69,14 @@ export async function deleteRows(
   const values: Value[] = [];
   const where = conditionOf(operation, table, values);
   const sql = `delete from ${quoteTable(table)} where ${where}`;
-  const { rowCount } = await withValues(values, (texts) => connection.query(sql, texts));
-  return { message: 'Rows deleted', deletedRowCount: rowCount ?? 0 };
+  const remove = async () => (await withValues(values, (texts) => connection.query(sql, texts))).rowCount ?? 0;
+  const removeSingle = async () => {
+    const count = await remove();
+    await checkSingle(connection, { table, filter: operation.filter ?? {}, count });
+    return count;
+  };
+  const deletedRowCount = await (operation.single ? inRowTransaction(connection, removeSingle) : remove());
+  return { message: 'Rows deleted', deletedRowCount };
 }
 
 /** Runs work in a transaction. Maps errors of the commit, too, at which a deferred constraint reports a duplicate. */
@@ -101,24 +112,37 @@ function encodedValue(value: Json, column: Column, path: Path): Value {
 type Change = DatabaseOperationOf<'updateRows'>['changes'][number];
 
 function updateOf(table: Table, change: Change): Statement {
-  const { data, where: filter, all, isKeyed } = change;
+  const { data, where: filter, all, isKeyed, single } = change;
   if (!isKeyed && isEmptyFilter(filter) && !all) throw affectsEveryRow(['where']);
   const key = isKeyed ? keyOf(table, data) : [];
   const values: Value[] = [];
-  const assign = (name: string) => {
+  const bind = (name: string) => {
     const path = [...dataAt(change), name];
     const column = columnOf(table, name, { path, isWritten: true });
-    values.push(encodedValue(data[name] ?? null, column, path));
-    return `${quoteName(column.name)} = $${values.length}`;
+    return values.push(encodedValue(data[name] ?? null, column, path));
   };
   const sets = Object.keys(data)
     .filter((name) => !key.includes(name))
-    .map(assign);
+    .map((name) => `${quoteName(name)} = $${bind(name)}`);
   if (sets.length === 0 && isKeyed)
     throw invalid([{ path: [], message: 'must contain a column besides the primary key' }]);
   if (sets.length === 0) throw invalidField('data', 'must contain a column');
-  const where = isKeyed ? key.map(assign).join(' and ') : conditionOf({ filter }, table, values);
-  return { text: `update ${quoteTable(table)} set ${sets.join(', ')} where ${where}`, values };
+  if (!isKeyed) {
+    const where = conditionOf({ filter }, table, values);
+    const text = `update ${quoteTable(table)} set ${sets.join(', ')} where ${where}`;
+    return { text, values, ...(single && { single: filter ?? {} }) };
+  }
+  const is = key.map((name) => `${quoteName(name)} = ${placeholder(bind(name), keyColumn(table, name))}`);
+  // The key of a table does not hold for the tables that inherit from it; that of a partitioned table holds for its partitions.
+  const only = table.kind === 'r' ? 'only ' : '';
+  const text = `update ${only}${quoteTable(table)} set ${sets.join(', ')} where ${is.join(' and ')}`;
+  return { text, values, single: filterOf(key, data) };
+}
+
+const keyColumn = (table: Table, name: string) => columnOf(table, name, { path: [name] });
+
+function filterOf(key: readonly string[], data: JsonObject): JsonObject {
+  return Object.fromEntries(key.map((name) => [name, { '=': data[name] ?? null }]));
 }
 
 function dataAt({ isKeyed }: Change): Path {
@@ -137,6 +161,7 @@ function keyOf({ primaryKey, table }: Table, data: JsonObject): string[] {
 }
 
 interface RowWork<T> {
+  table: Table;
   statementOf(item: T): Statement;
   /** Path of the columns in an item. */
   columnsAt(item: T): Path;
@@ -149,12 +174,12 @@ interface RowWork<T> {
 async function allOrNothing<T>(
   connection: PostgresConnection,
   items: readonly T[],
-  { statementOf, columnsAt }: RowWork<T>,
+  { table, statementOf, columnsAt }: RowWork<T>,
 ): Promise<RawResult[]> {
   await connection.query('savepoint before_all');
   try {
     const results: RawResult[] = [];
-    for (const item of items) results.push(await run(connection, statementOf(item)));
+    for (const item of items) results.push(await run(connection, table, statementOf(item)));
     return results;
   } catch (error) {
     if (!rowErrorOf(error)) throw error;
@@ -165,7 +190,7 @@ async function allOrNothing<T>(
   for (const [index, item] of items.entries()) {
     await connection.query('savepoint before_one');
     try {
-      results.push(await run(connection, statementOf(item)));
+      results.push(await run(connection, table, statementOf(item)));
     } catch (thrown) {
       const error = rowErrorOf(thrown);
       if (!error) throw thrown;
@@ -178,8 +203,16 @@ async function allOrNothing<T>(
   return results;
 }
 
-function run(connection: PostgresConnection, { text, values }: Statement): Promise<RawResult> {
-  return withValues(values, (texts) => runPortal(connection, { sql: text, values: texts, budget: BUDGET }));
+async function run(
+  connection: PostgresConnection,
+  table: Table,
+  { text, values, single }: Statement,
+): Promise<RawResult> {
+  const result = await withValues(values, (texts) =>
+    runPortal(connection, { sql: text, values: texts, budget: BUDGET }),
+  );
+  if (single) await checkSingle(connection, { table, filter: single, count: readTag(result.tag ?? '').count ?? 0 });
+  return result;
 }
 
 interface RowError {
@@ -191,9 +224,10 @@ interface RowError {
 /** The error of a row; undefined for errors that are not about a row, such as a timeout or a lost connection. */
 function rowErrorOf(thrown: unknown): AppError | undefined {
   const error = thrown instanceof AppError ? thrown : statementError(thrown);
-  return error?.code === 'DB_ERROR' || error?.code === 'VALIDATION_ERROR' ? asConflict(error) : undefined;
+  return error && ROW_ERRORS.has(error.code) ? asConflict(error) : undefined;
 }
 
+const ROW_ERRORS: ReadonlySet<ErrorCode> = new Set(['DB_ERROR', 'VALIDATION_ERROR', 'CONFLICT']);
 const UNIQUE_VIOLATION = '23505';
 
 /** Makes a CONFLICT of a duplicate; the server's message names the constraint. */
