@@ -44,15 +44,17 @@ async function deliver(path: string, { type = JSON_TYPE, headers = {}, body, que
 /** The event as the workflow gets it. */
 async function received(listener: { id: string }, sent: Sent): Promise<JsonObject> {
   expect(await deliver(listener.id, sent)).toEqual({ status: 200, message: undefined });
-  return eventually(async () => {
+  let event: JsonObject = {};
+  await eventually(async () => {
     const { rows } = await cluster.pool.query<{ state: string; error: unknown; input: JsonObject }>(
       `select e.state, e.error, i.input from listener_event e left join workflow_instance i on i.id = e.instance_id
        where e.listener_id = $1 order by e.id desc limit 1`,
       [listener.id],
     );
     expect(rows[0]).toMatchObject({ state: 'done' });
-    return rows[0]?.input.event as JsonObject;
+    event = rows[0]?.input.event as JsonObject;
   });
+  return event;
 }
 
 async function countEvents({ id }: { id: string }): Promise<number> {
@@ -150,7 +152,7 @@ describe('a body', () => {
 
 test('an event that a script makes unstorable fails with the field that is wrong', async () => {
   const script = 'return { list: ["a", "\\0"] };';
-  const actions = [
+  const actions: { actionType: string; actionConfig: JsonObject }[] = [
     { actionType: 'transform', actionConfig: { script } },
     { actionType: 'trigger_workflow', actionConfig: { workflowID } },
   ];

@@ -22,7 +22,8 @@ export async function onServer(
   sql: string,
   { url = testServers.databaseURL, values = [] }: { url?: string; values?: unknown[] } = {},
 ): Promise<pg.QueryResultRow[]> {
-  if (Object.values(testServers).includes(url)) return (await serverPool(url).query<pg.QueryResultRow>(sql, values)).rows;
+  if (Object.values(testServers).includes(url))
+    return (await serverPool(url).query<pg.QueryResultRow>(sql, values)).rows;
   const client = new pg.Client({ connectionString: url });
   await client.connect();
   try {

@@ -391,30 +391,23 @@ describe('pages', () => {
   });
 
   test.each([
-    ['a parameter', {}],
-    ['the body', { method: 'POST', body: {}, cursorIn: 'body' }],
-  ])(
-    'whose cursor goes in a circle in %s are an error that names it',
-    async (_what, { cursorIn = 'query', ...asked }) => {
-      const following: Record<string, string> = { '': 'a', a: 'b', b: 'a' };
-      await using api = await open(
-        { queryParams: [{ key: 'key', value: 'secret-0123' }] },
-        ({ url, body }, response) => {
-          const sent =
-            cursorIn === 'body' ? JSON.parse(body).cursor : new URL(url, 'http://x').searchParams.get('cursor');
-          json(response, { items: [1], next: following[sent ?? ''] });
-        },
-      );
-      const pagination = { type: 'cursor', cursorPath: 'next', cursorIn, itemsPath: 'items' };
-      const failed = api.datasource.execute({ apiEndpoint: '/x', ...asked, pagination });
-      await expect(failed).rejects.toMatchObject({
-        message: expect.stringMatching(
-          cursorIn === 'body' ? /the cursor "a", which/ : /\/v1\/x\?key=\W+&cursor=a, which/,
-        ),
-      });
-      expect(api.server.seen).toHaveLength(3);
-    },
-  );
+    ['a parameter', { cursorIn: 'query' }],
+    ['the body', { cursorIn: 'body', method: 'POST', body: {} }],
+  ])('whose cursor goes in a circle in %s are an error that names it', async (_what, { cursorIn, ...asked }) => {
+    const following: Record<string, string> = { '': 'a', a: 'b', b: 'a' };
+    await using api = await open({ queryParams: [{ key: 'key', value: 'secret-0123' }] }, ({ url, body }, response) => {
+      const sent = cursorIn === 'body' ? JSON.parse(body).cursor : new URL(url, 'http://x').searchParams.get('cursor');
+      json(response, { items: [1], next: following[sent ?? ''] });
+    });
+    const pagination = { type: 'cursor', cursorPath: 'next', cursorIn, itemsPath: 'items' };
+    const failed = api.datasource.execute({ apiEndpoint: '/x', ...asked, pagination });
+    await expect(failed).rejects.toMatchObject({
+      message: expect.stringMatching(
+        cursorIn === 'body' ? /the cursor "a", which/ : /\/v1\/x\?key=\W+&cursor=a, which/,
+      ),
+    });
+    expect(api.server.seen).toHaveLength(3);
+  });
 
   test('go on while the flag says so, in any form of yes', async () => {
     await using api = await open({}, ({ url }, response) => {
