@@ -1,7 +1,9 @@
 import ivm from 'isolated-vm';
 import { LRUCache } from 'lru-cache';
+import { callHost } from './host-functions.ts';
 import { type Ending, type Prelude, preludeSource, type Reading } from './prelude.ts';
 import type { CallOutcome, Job, PrintedText } from './protocol.ts';
+import { needsWebGlobals, webGlobalsSource } from './web-globals.ts';
 
 const maxIdle = 32;
 const maxIdleMs = 60_000;
@@ -76,6 +78,8 @@ export class TenantIsolate {
   bytes = 0;
   readonly #isolate: ivm.Isolate;
   readonly #prelude: ivm.Script;
+  /** Compiled when the first code names one of its globals. */
+  #webGlobals: ivm.Script | undefined;
   readonly #scripts = new LRUCache<string, ivm.Script>({ max: maxScripts, dispose: (script) => script.release() });
   #fresh: FreshContext | undefined;
 
@@ -113,6 +117,7 @@ export class TenantIsolate {
       const script = this.#scripts.get(scriptKey(job)) ?? (await this.#compile(job, fresh));
       if (!(script instanceof ivm.Script)) return script;
 
+      if (needsWebGlobals(job.code)) this.#addWebGlobals(fresh);
       // `check` made sure that this only makes a closure, so it may run on the host's own thread.
       const code = script.runSync(fresh.context, { reference: true });
       const startArgs = [code.derefInto({ release: true }), job.args, job.maxOutputBytes];
@@ -161,6 +166,14 @@ export class TenantIsolate {
     const start = entries.getSync('start', { reference: true });
     const read = entries.getSync('read', { reference: true });
     return { context, entries, start, read };
+  }
+
+  /** No code of the tenant has run in the context, so this may run on the host's own thread. */
+  #addWebGlobals({ context }: FreshContext): void {
+    this.#webGlobals ??= this.#isolate.compileScriptSync(webGlobalsSource(), { filename: 'web-globals.js' });
+    const add = this.#webGlobals.runSync(context, { reference: true });
+    add.applySync(undefined, [new ivm.Callback(callHost, { sync: true })]);
+    add.release();
   }
 
   async #compile(job: Job, fresh: FreshContext): Promise<ivm.Script | CallOutcome> {

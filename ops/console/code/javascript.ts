@@ -10,6 +10,7 @@ const keywords =
 /** Those of the sandbox that code is likely to need. */
 const globals = [
   'Array BigInt Boolean Date Error Intl Iterator JSON Map Math Number Object Promise RegExp Set String Temporal TypeError',
+  'atob btoa crypto structuredClone TextDecoder TextEncoder URL URLSearchParams',
   'decodeURIComponent encodeURIComponent isFinite isNaN parseFloat parseInt',
 ].flatMap((names) => names.split(' '));
 

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { createHmac, hash } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -99,6 +100,80 @@ describe('the return value of code', () => {
     ['return Temporal.PlainDate.from("2026-01-31").add({ months: 1 }).toString()', '2026-02-28'],
   ])('%s', async (code, expected) => {
     expect(await run(code, { args: { ctx: { a: { b: 'deep' } } } })).toEqual(expected);
+  });
+
+  test.each([
+    ['crypto.createHash("sha256").update("a").update("b").digest("hex")', hash('sha256', 'ab')],
+    [
+      'crypto.createHmac("sha1", "k").update("ä").digest("base64")',
+      createHmac('sha1', 'k').update('ä').digest('base64'),
+    ],
+    [
+      `crypto.subtle.importKey("raw", new TextEncoder().encode("k"), { name: "HMAC", hash: "SHA-512" }, false, ["sign"])
+        .then((key) => crypto.subtle.sign("HMAC", key, new Uint8Array([1])))
+        .then((signature) => [...new Uint8Array(signature)])`,
+      [
+        ...createHmac('sha512', 'k')
+          .update(new Uint8Array([1]))
+          .digest(),
+      ],
+    ],
+    ['crypto.subtle.digest("SHA-384", new ArrayBuffer(2)).then((digest) => digest.byteLength)', 48],
+    ['/^[0-9a-f-]{36}$/.test(crypto.randomUUID()) && crypto.getRandomValues(new Uint8Array(3)).length', 3],
+    ['[btoa("a\\xff"), atob(" Yf8 ").charCodeAt(1)]', ['Yf8=', 255]],
+    ['[...new TextEncoder().encode("ä\\ud800")]', [195, 164, 239, 191, 189]],
+    ['new TextDecoder("windows-1252").decode(new Uint8Array([0xe4, 0x80]))', 'ä€'],
+    ['structuredClone({ at: new Date(0), list: [new Map([[1, { a: 1 }]])] }).list[0].get(1)', { a: 1 }],
+    [
+      '(() => { const own = {}; own.own = own; const copy = structuredClone(own); return copy !== own && copy.own === copy; })()',
+      true,
+    ],
+  ])('%s', async (code, expected) => {
+    expect(await run(`return ${code}`)).toEqual(expected);
+  });
+
+  test('URLs are those of the platform', async () => {
+    const change = `
+      const url = new URL('../x?a=1&b=ä#h', 'https://u:p@EX.ä.com:443/a/b/');
+      url.searchParams.append('c d', "é+'~");
+      url.searchParams.set('a', '2');
+      url.pathname = '/q r';
+      url.port = '8443';
+      const { href, origin, host, search, hash, username } = url;
+      url.search = '?z=%ff&y';
+      const query = new URLSearchParams([['b', '1'], ['a', '2'], ['b', '3']]);
+      query.delete('b', '1');
+      query.sort();
+      return [href, origin, host, search, hash, username, [...url.searchParams], JSON.stringify(url), query.toString(),
+        query.size, URL.canParse('x'), URL.parse('x'), url instanceof URL];`;
+
+    // Safe: the constructor of an async function, which has no name of its own.
+    const AsyncFunction = (async () => undefined).constructor as new (code: string) => () => Promise<Json>;
+    expect(await run(change)).toEqual(await new AsyncFunction(change)());
+    expect(await failureOf('return new URL("no url")')).toMatchObject({
+      message: expect.stringContaining('Invalid URL'),
+    });
+  });
+
+  test.each([
+    ['crypto.createHash("sha3")', 'not supported'],
+    ['crypto.createHash("sha1").update({})', 'expected bytes'],
+    ['crypto.getRandomValues(new Uint8Array(65537))', '65,536'],
+    ['new TextDecoder("klingon")', 'not known'],
+    ['new TextDecoder("utf-8", { fatal: true }).decode(new Uint8Array([255]))', 'not utf-8'],
+    ['atob("a")', 'not base64'],
+    ['btoa("€")', 'U+00FF'],
+    ['structuredClone({ f() {} })', 'cannot be cloned'],
+  ])('%s fails with a reason', async (code, reason) => {
+    expect((await failureOf(`return ${code}`)).message).toContain(reason);
+  });
+
+  test('code that keeps asking the host is stopped at its time, and the host goes on', async () => {
+    const endless = 'for (;;) crypto.createHash("sha256").update("a").digest()';
+    expect(await failureOf(endless, { sandbox: single, timeoutMs: 200 })).toMatchObject({ code: 'NODE_TIMEOUT' });
+    expect(await run('return crypto.createHash("sha256").update("a").digest("hex")', { sandbox: single })).toBe(
+      hash('sha256', 'a'),
+    );
   });
 
   test('arguments are passed by name, as copies', async () => {
@@ -389,6 +464,11 @@ describe('escape attempts', () => {
     ['an async generator’s', `return (await (async function* () {}).constructor('${body}')().next()).value`],
     ['the code’s own function', `return arguments.callee.constructor('${body}')()`],
     ['eval', `return eval('${inside}')`],
+    ['a function of the host', `return crypto.createHash.constructor('${body}')()`],
+    [
+      'what the host returns',
+      `return (await crypto.subtle.digest('SHA-1', new Uint8Array(1))).constructor.constructor('${body}')()`,
+    ],
     ['indirect eval', `return (0, eval)('${inside}')`],
     ['an error V8 made', `try { null.x } catch (e) { return e.constructor.constructor('${body}')() }`],
     [
