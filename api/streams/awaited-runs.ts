@@ -6,14 +6,17 @@ import type { Pool } from '#shared/db/pool.ts';
 import type { Messages } from '#shared/messaging/backplane/index.ts';
 import { CompletionNotice, type RunOutcome } from '#shared/runs/completion-notices.ts';
 import { RUN_CHANNEL, RunSignal } from '#shared/runs/signals.ts';
-import { findEnded, readOutcome } from '../runs/run-outcomes.ts';
+import { findEnded, findParked, readOutcome } from '../runs/run-outcomes.ts';
 
 /** Runs whose outcome a client of this process waits for. */
 export interface AwaitedRuns extends AsyncDisposable {
   /** The channel on which workers notify this process of the ends of runs; stored with each run that is awaited. */
   readonly channel: string;
-  /** Listens for the end of a run. To miss nothing, call it before the run is accepted. */
-  expect(run: { tenantID: string; instanceID: string }): AwaitedRun;
+  /**
+   * Listens for the end of a run. To miss nothing, call it before the run is accepted. `untilParked`: the wait ends as well when the run
+   * waits for a person or another system, or for a time that comes too late.
+   */
+  expect(run: { tenantID: string; instanceID: string; untilParked?: boolean }): AwaitedRun;
   /** Ends all waits, and every later one at once. */
   drain(): void;
 }
@@ -53,7 +56,10 @@ export function createAwaitedRuns({ pool, messages, logger, compareMs = 1_000 }:
 
   const subscriptions = [
     messages.subscribe(channel, (message) => {
-      for (const { instanceID, outcome } of RunEnds.parse(message)) ended(instanceID, outcome);
+      const notices = RunEnds.parse(message);
+      for (const { instanceID, outcome, isParked } of notices) if (!isParked) ended(instanceID, outcome);
+      const parked = notices.flatMap(({ instanceID, isParked }) => (isParked ? [instanceID] : []));
+      if (parked.length > 0) stopParked(parked).catch(report);
     }),
     // The end of a run that no worker executes, which no worker announces.
     messages.subscribe(RUN_CHANNEL, (message) => {
@@ -61,6 +67,18 @@ export function createAwaitedRuns({ pool, messages, logger, compareMs = 1_000 }:
         if (kind === 'cancelled') ended(instanceID);
     }),
   ];
+
+  async function stopParked(ids: Iterable<string>): Promise<void> {
+    const waits = [...ids].flatMap((id) =>
+      [...(awaited.get(id) ?? [])].flatMap((wait) => {
+        const ms = wait.msUntilParkedCounts();
+        return ms === undefined ? [] : [{ id, ms, wait }];
+      }),
+    );
+    if (waits.length === 0) return;
+    const parked = new Set(await findParked(pool, waits));
+    for (const { id, wait } of waits) if (parked.has(id)) wait.stop();
+  }
 
   let isComparing = false;
   async function compare(): Promise<void> {
@@ -73,6 +91,8 @@ export function createAwaitedRuns({ pool, messages, logger, compareMs = 1_000 }:
         Promise.reject(new Error('no answer')),
       );
       for (const id of await Promise.race([found, tooLate])) ended(id);
+      // A run that this one has started may have parked, which only its own row says.
+      await Promise.race([stopParked(awaited.keys()), tooLate]);
     } catch (error) {
       report(error);
     } finally {
@@ -88,8 +108,8 @@ export function createAwaitedRuns({ pool, messages, logger, compareMs = 1_000 }:
 
   return {
     channel,
-    expect({ tenantID, instanceID }) {
-      const wait = new Wait(() => readOutcome(pool, { tenantID, instanceID }), report);
+    expect({ tenantID, instanceID, untilParked = false }) {
+      const wait = new Wait(() => readOutcome(pool, { tenantID, instanceID }), report, untilParked);
       const waits = awaited.get(instanceID) ?? new Set();
       awaited.set(instanceID, waits.add(wait));
       if (isDrained) wait.stop();
@@ -122,11 +142,21 @@ class Wait {
   #isStopped = false;
   #outcome: RunOutcome | undefined;
   #hasEnded = false;
+  #endsAt: number | undefined;
+  readonly #untilParked: boolean;
   #wake: () => void = () => undefined;
 
-  constructor(read: () => Promise<RunOutcome | undefined>, report: (error: unknown) => void) {
+  constructor(read: () => Promise<RunOutcome | undefined>, report: (error: unknown) => void, untilParked: boolean) {
     this.#read = read;
     this.#report = report;
+    this.#untilParked = untilParked;
+  }
+
+  /** The time that the client waits further; undefined if it waits for a parked run as well, or not yet. */
+  msUntilParkedCounts(): number | undefined {
+    return this.#untilParked && this.#endsAt !== undefined && !this.#outcome && !this.#isStopped
+      ? Math.max(0, this.#endsAt - performance.now())
+      : undefined;
   }
 
   /** Notes that the run has ended; without the outcome, `outcome` reads it. */
@@ -144,6 +174,7 @@ class Wait {
 
   async outcome(ms: number, disconnected: AbortSignal): Promise<RunOutcome | undefined> {
     const stop = () => this.stop();
+    this.#endsAt = performance.now() + ms;
     const timer = setTimeout(stop, ms);
     disconnected.addEventListener('abort', stop);
     if (disconnected.aborted) stop();

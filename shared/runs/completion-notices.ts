@@ -20,8 +20,15 @@ const RunOutcome = z.object({
 });
 export type RunOutcome = z.infer<typeof RunOutcome>;
 
-/** Message to the process that waits for a run: how the run has ended. A large outcome is left out, and the process reads it from Postgres. */
-export const CompletionNotice = z.object({ instanceID: z.uuid(), outcome: RunOutcome.optional() });
+/**
+ * Message to the process that waits for a run: how the run has ended, or that it is parked. A large outcome is left out, and the process
+ * reads it from Postgres.
+ */
+export const CompletionNotice = z.object({
+  instanceID: z.uuid(),
+  outcome: RunOutcome.optional(),
+  isParked: z.literal(true).optional(),
+});
 export type CompletionNotice = z.infer<typeof CompletionNotice>;
 
 /** Sends a notice to the channel of a waiting process. If it is lost, that process notices the end of the run about a second later. */

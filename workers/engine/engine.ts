@@ -178,13 +178,13 @@ export function createEngine(dependencies: EngineDependencies): Engine {
   });
 
   function onCommitted(committed: Committed): void {
-    const { run, pending, wakeSeq, ready } = committed;
+    const { run, pending, wakeSeq } = committed;
     publisher.reminders(pending.reminders);
     if (pending.end) return onEnded(committed, pending.end);
     updateMemoryUse(run, pending.events);
     if (pending.children.length > 0) void runs.dispatch(pending.children.map(({ id }) => id));
     for (const { id } of pending.maps) void maps.advance(id);
-    if (pending.release !== 'none') return onReleased(run, pending.release, ready);
+    if (pending.release !== 'none') return onReleased(committed, pending.release);
     if (run.releaseReason) return;
     dispatcher.startNext(run, pending);
     if (wakeSeq > run.observedWakeSeq) reread(run);
@@ -198,8 +198,10 @@ export function createEngine(dependencies: EngineDependencies): Engine {
     claimer.setFull(values.isFull);
   }
 
-  function onReleased(run: Run, how: 'park' | 'yield', ready: boolean): void {
+  function onReleased({ run, ready, awaitedBy }: Committed, how: 'park' | 'yield'): void {
     releaseRun(run, how === 'park' ? 'parked' : 'yielded');
+    if (how === 'park' && !ready && awaitedBy)
+      dependencies.notifyCompletion(awaitedBy, { instanceID: run.id, isParked: true });
     if (how === 'park' && ready) void runs.dispatch([run.id]);
   }
 

@@ -2,12 +2,15 @@ import { isJsonObject, type Json, type JsonObject } from '#shared/core/json.ts';
 import type { RunOutcome } from '#shared/runs/completion-notices.ts';
 import type { WebhookConfig } from '#shared/triggers/listeners/types/webhook.ts';
 import type { Response } from '../../http/route/route.ts';
+import { AnswerFault } from './answer-fault.ts';
+import { headersOf } from './answer-headers.ts';
 
 /** The response to a sender. */
 export interface Reply {
   status: number;
-  headers: Record<string, string>;
-  body: Json;
+  headers: Record<string, string | string[]>;
+  /** Bytes and texts are sent as they are, null as an empty body, everything else as JSON. */
+  body: Json | Buffer;
 }
 
 /** The response that the listener's config contains, or one with the ids of the event. */
@@ -16,18 +19,33 @@ export function acknowledge(config: WebhookConfig, event: JsonObject): Reply {
   return { status, headers: {}, body: responseBody ?? { success: true, message: 'Event received', ...event } };
 }
 
-/** The answer of a listener that waits for its workflow. */
+/** The answer of a listener that waits for its workflow. `event`: the ids of the event, and that of its run if there is one. */
 export function replyOf(outcome: RunOutcome | undefined, config: WebhookConfig, event: JsonObject): Reply {
   if (!outcome)
     return { status: 202, headers: {}, body: { success: true, message: 'The workflow has not ended yet', ...event } };
-  // An error would have the sender repeat what the listener does not want.
-  if (outcome.error?.code === 'EVENT_FILTERED') return acknowledge(config, event);
   if (outcome.status !== 'COMPLETED') {
     // The sender is anyone: what went wrong is for the tenant, who reads it with the run.
     const error = { code: outcome.error?.code ?? outcome.status, message: `The workflow ended as ${outcome.status}` };
     return { status: 500, headers: {}, body: { success: false, error, ...event } };
   }
-  return ofOutput(outcome.output, config.responseStatusCode);
+  try {
+    return ofOutput(outcome.output, config.responseStatusCode);
+  } catch (fault) {
+    if (!(fault instanceof AnswerFault)) throw fault;
+    const error = { code: 'INVALID_ANSWER', message: `The workflow has answered with ${fault.message}` };
+    return { status: 500, headers: {}, body: { success: false, error, ...event } };
+  }
+}
+
+/** The answer to a delivery whose event has started no run, and will start none. */
+export function replyWithoutRun(
+  { code, message, isOfSender }: { code: string; message: string; isOfSender: boolean },
+  event: JsonObject,
+): Reply {
+  const error = isOfSender
+    ? { code, message }
+    : { code: 'EVENT_FAILED', message: `The event has started no workflow: ${code}` };
+  return { status: isOfSender ? 400 : 500, headers: {}, body: { success: false, error, ...event } };
 }
 
 /**
@@ -36,67 +54,66 @@ export function replyOf(outcome: RunOutcome | undefined, config: WebhookConfig, 
  */
 function ofOutput(output: Json, usualStatus: number): Reply {
   if (!isJsonObject(output) || !NAMES.some((name) => Object.hasOwn(output, name)))
-    return { status: usualStatus, headers: {}, body: output };
-  const status = Number(output.status ?? usualStatus);
-  const isStatus = Number.isInteger(status) && status >= 200 && status <= 599;
-  return {
-    status: isStatus ? status : usualStatus,
-    headers: isJsonObject(output.headers) ? allowed(output.headers) : {},
-    body: output.body ?? null,
-  };
+    return withBody(output, { status: usualStatus, headers: {} });
+  return withBody(output.body ?? null, {
+    status: statusOf(output.status ?? usualStatus),
+    headers: isJsonObject(output.headers) ? headersOf(output.headers) : {},
+  });
 }
 
 const NAMES = ['status', 'headers', 'body'];
 
-/**
- * Headers that outputs may set: about the body, or for the sender. Others are about the connection or this service, such
- * as cookies.
- */
-const ALLOWED: ReadonlySet<string> = new Set([
-  'cache-control',
-  'content-disposition',
-  'content-language',
-  'content-type',
-  'etag',
-  'expires',
-  'last-modified',
-  'link',
-  'location',
-  'retry-after',
-  'vary',
-  'www-authenticate',
-]);
-const OWN = /^x-(?!request-id$|frame-|content-type-|dns-|download-|permitted-|xss-|powered-|forwarded)[\w-]{1,100}$/;
-const MAX_HEADERS = 50;
-
-function allowed(headers: JsonObject): Record<string, string> {
-  const named = Object.entries(headers).flatMap(([name, value]): [string, string][] => {
-    const key = name.toLowerCase();
-    const text = typeof value === 'number' ? String(value) : value;
-    const isAllowed =
-      (ALLOWED.has(key) || OWN.test(key)) && typeof text === 'string' && /^[\t\x20-\x7e]{0,4000}$/.test(text);
-    return isAllowed ? [[key, text]] : [];
-  });
-  return Object.fromEntries(named.slice(0, MAX_HEADERS));
+/** A status below 200 announces another answer, so it cannot be the last one. */
+function statusOf(value: Json): number {
+  const status = typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : value;
+  if (typeof status === 'number' && Number.isInteger(status) && status >= 200 && status <= 599) return status;
+  throw new AnswerFault(`the status ${JSON.stringify(value).slice(0, 100)}: expected a whole number from 200 to 599`);
 }
 
-/** Sends a text as it is, and everything else as JSON. */
+/** The names under which the type of bytes stands beside them. */
+const TYPES = ['contentType', 'mimeType', 'type'];
+
+/** Bytes are `{ "base64": … }`, with their type beside them or in the headers. */
+function withBody(body: Json, { status, headers }: Pick<Reply, 'status' | 'headers'>): Reply {
+  if (!isJsonObject(body) || typeof body.base64 !== 'string') return { status, headers, body };
+  const { base64, ...rest } = body;
+  const [type, ...others] = Object.keys(rest);
+  if (others.length > 0 || (type !== undefined && !TYPES.includes(type))) return { status, headers, body };
+  if (!/^[\w+/-]*={0,2}$/.test(base64.replace(/\s/g, ''))) throw new AnswerFault('base64 that is none');
+  const own = type === undefined ? {} : headersOf({ 'content-type': rest[type] ?? null });
+  return {
+    status,
+    headers: { 'content-type': 'application/octet-stream', ...own, ...headers },
+    body: Buffer.from(base64, 'base64'),
+  };
+}
+
+/** Statuses whose answers have no body, nor headers about one. */
+const BODILESS: ReadonlySet<number> = new Set([204, 304]);
+
 export function send(response: Response, { status, headers, body }: Reply, { isHead }: { isHead: boolean }): void {
-  const isText = typeof body === 'string';
+  const isEmpty = BODILESS.has(status) || status === 205;
+  const { sent, type } = contentOf(isEmpty ? null : body);
   response.status(status);
-  response.setHeader(
-    'content-type',
-    isText && !isJSONText(body) ? 'text/plain; charset=utf-8' : 'application/json; charset=utf-8',
-  );
+  if (type !== undefined) response.setHeader('content-type', type);
   // A tenant's page must not act as a page of this service, whose origin it has.
   response.setHeader('content-security-policy', "sandbox; default-src 'none'");
   response.setHeader('x-content-type-options', 'nosniff');
-  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
-  const text = isText ? body : JSON.stringify(body);
-  const sent = status === 204 || status === 304 ? '' : text;
-  response.setHeader('content-length', Buffer.byteLength(sent));
+  for (const [name, value] of Object.entries(headers))
+    if (!(isEmpty && ABOUT_BODY.has(name))) response.setHeader(name, value);
+  if (!BODILESS.has(status)) response.setHeader('content-length', Buffer.byteLength(sent));
   // A text is written in one piece with the headers; bytes would be written separately.
-  response.end(isHead ? undefined : sent);
+  response.end(isHead || isEmpty ? undefined : sent);
+}
+
+const ABOUT_BODY: ReadonlySet<string> = new Set(['content-type', 'content-disposition', 'content-language']);
+
+/** The body as it is sent, and its type unless the headers name another. */
+function contentOf(body: Reply['body']): { sent: string | Buffer; type?: string } {
+  if (body === null) return { sent: '' };
+  if (Buffer.isBuffer(body)) return { sent: body };
+  if (typeof body === 'string' && !isJSONText(body)) return { sent: body, type: 'text/plain; charset=utf-8' };
+  return { sent: typeof body === 'string' ? body : JSON.stringify(body), type: 'application/json; charset=utf-8' };
 }
 
 function isJSONText(text: string): boolean {

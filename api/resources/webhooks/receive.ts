@@ -12,9 +12,10 @@ import { type WebhookConfig, webhook } from '#shared/triggers/listeners/types/we
 import type { ApiContext } from '../../context/context.ts';
 import { ID } from '../../http/fields/id.ts';
 import type { Request, Response } from '../../http/route/route.ts';
-import { acknowledge, replyOf, send } from './answer.ts';
+import { acknowledge, type Reply, replyOf, replyWithoutRun, send } from './answer.ts';
 import { calledURL, PREFIX } from './called-url.ts';
 import { dedupOf } from './delivery-id.ts';
+import { type EventFate, findFate } from './event-fate.ts';
 import { decompressBody, readRawBody } from './read-body.ts';
 import { credentialOf, type Delivery, proofOf, type SignedParts } from './signatures.ts';
 
@@ -189,20 +190,35 @@ interface Waiting {
 }
 
 /** Records the event and waits for the run that it starts, or for that of the first delivery with its id. */
-async function waitForRun({ context, response, listener, config, event, actionID }: Waiting) {
+async function waitForRun({ context, response, listener, config, event, actionID }: Waiting): Promise<Reply> {
   const {
+    pool,
     runs: { awaited: awaitedRuns, ingestion },
   } = context;
   const { tenantID } = listener;
   const disconnected = new AbortController();
   response.once('close', () => disconnected.abort());
   // Before the event is recorded, so that the end of the run cannot be missed.
-  using own = awaitedRuns.expect({ tenantID, instanceID: runIDOf(event.id, actionID) });
+  using own = awaitedRuns.expect({ tenantID, instanceID: runIDOf(event.id, actionID), untilParked: true });
   const { eventID, duplicateOf } = await ingestion.recorder.record({ ...event, awaitedBy: awaitedRuns.channel });
-  const instanceID = runIDOf(duplicateOf ?? eventID, actionID);
-  using first = duplicateOf ? awaitedRuns.expect({ tenantID, instanceID }) : undefined;
+  const ids = { listenerID: listener.id, eventID, ...(duplicateOf && { duplicateOf }) };
+  const started = { eventID: duplicateOf ?? eventID, tenantID, instanceID: runIDOf(duplicateOf ?? eventID, actionID) };
+  const known = duplicateOf ? await findFate(pool, started) : undefined;
+  if (known && !known.hasRun && known.state !== 'pending') return replyToFate(known, config, ids);
+  using first = duplicateOf ? awaitedRuns.expect({ ...started, untilParked: true }) : undefined;
   first?.poll();
   const outcome = await (first ?? own).outcome(config.resultTimeoutSeconds * 1_000, disconnected.signal);
-  const ids = { listenerID: listener.id, eventID, instanceID, ...(duplicateOf && { duplicateOf }) };
-  return replyOf(outcome, config, ids);
+  const withRun = { ...ids, instanceID: started.instanceID };
+  if (outcome && outcome.error?.code !== 'EVENT_FILTERED' && outcome.error?.code !== 'EVENT_FAILED')
+    return replyOf(outcome, config, withRun);
+  const fate = disconnected.signal.aborted ? undefined : await findFate(pool, started).catch(() => undefined);
+  if (fate?.hasRun) return replyOf(undefined, config, withRun);
+  return fate ? replyToFate(fate, config, ids) : replyOf(undefined, config, ids);
+}
+
+/** The answer to a delivery whose event has no run. */
+function replyToFate(fate: EventFate, config: WebhookConfig, ids: JsonObject): Reply {
+  if (fate.state === 'pending') return replyOf(undefined, config, ids);
+  // An error would have the sender repeat what the listener does not want.
+  return fate.state === 'dead' ? replyWithoutRun(fate, ids) : acknowledge(config, ids);
 }
