@@ -1,5 +1,7 @@
-/** Answers to senders of webhooks: results of workflows, and refusals. */
+/** Answers to senders of webhooks: handshakes, results of workflows, and refusals. */
+import { createHmac } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { newID } from '#shared/core/ids.ts';
 import { type Cluster, startCluster } from '#test/support/cluster.ts';
 import { aListener, aTenant, aWorkflow, chain, type TestTenant } from '#test/support/factories.ts';
 import { graph } from '#test/support/graphs.ts';
@@ -172,4 +174,70 @@ test('a sender whose event starts no run is told why, without the id of a run', 
     expect(answer).toMatchObject({ status: 203, body: { success: true, eventID: expect.any(String) } });
     expect(answer.body).not.toHaveProperty('instanceID');
   }
+});
+
+test('a handshake is answered beside a signature, with any method, and is no event', async () => {
+  const options = {
+    authType: 'github',
+    authSecret: 's',
+    handshake: 'meta',
+    verifyToken: 'the token',
+    allowedMethods: 'POST',
+  };
+  const listener = await aListener(cluster, { tenant, options, endpointPath: 'meta/:page' });
+  const path = `${tenant.id}/meta/1?hub.mode=subscribe&hub.challenge=1158201444&hub.verify_token=`;
+
+  const right = await deliver(`${path}the+token`, { method: 'GET' });
+  expect([right.status, right.text, right.headers.get('content-type')]).toEqual([
+    200,
+    '1158201444',
+    'text/plain; charset=utf-8',
+  ]);
+  expect((await deliver(`${path}wrong`, { method: 'GET' })).status).toBe(403);
+  expect((await deliver(`${tenant.id}/meta/1`, { method: 'GET' })).status).toBe(405);
+  expect((await deliver(`${path}the+token`, { body: '{}' })).status).toBe(401);
+  const signature = `sha256=${createHmac('sha256', 's').update('{}').digest('hex')}`;
+  const headers = { 'x-hub-signature-256': signature };
+  expect((await deliver(`${tenant.id}/meta/1`, { body: '{}', headers })).status).toBe(200);
+  expect(await eventsOf(listener)).toHaveLength(1);
+  const shown = await cluster.as(tenant.creator).in(tenant).get('T/datasources');
+  expect(JSON.stringify(shown.body)).not.toContain('the token');
+});
+
+test('listeners with different methods share a path, and HEAD makes no event', async () => {
+  const api = cluster.as(tenant.creator).in(tenant);
+  const source = async (allowedMethods: string) =>
+    (
+      await api.post('T/datasources', {
+        datasourceTitle: newID(),
+        datasourceType: 'webhook',
+        datasourceOptions: { allowedMethods },
+      })
+    ).body.datasource.id as string;
+  const [posts, gets, any] = [await source('POST'), await source('GET'), await source('ANY')];
+  const create = (datasourceID: string, endpointPath: string) =>
+    api.post('T/listeners', { listenerTitle: newID(), datasourceID, endpointPath, status: 'active' });
+  const post = await create(posts, 'shared/:a');
+  const get = await create(gets, 'shared/:b');
+  expect([post.status, get.status]).toEqual([201, 201]);
+  for (const datasourceID of [posts, gets, any]) expect((await create(datasourceID, 'shared/:c')).status).toBe(409);
+  const other = await create(any, 'other/:a');
+  expect((await api.patch(`T/listeners/${other.body.listener.id}`, { endpointPath: 'shared/:x' })).status).toBe(409);
+  expect((await api.patch(`T/listeners/${get.body.listener.id}`, { datasourceID: posts })).status).toBe(409);
+  const widened = await api.patch(`T/datasources/${gets}`, { datasourceOptions: { allowedMethods: 'ANY' } });
+  expect(widened).toMatchObject({ status: 409, body: { error: { code: 'CONFLICT' } } });
+
+  for (const [method, expected] of [
+    ['POST', 200],
+    ['GET', 200],
+    ['HEAD', 200],
+    ['PUT', 405],
+    ['PROPFIND', 405],
+  ] as const)
+    expect((await deliver(`${tenant.id}/shared/1`, { method })).status, method).toBe(expected);
+  expect((await deliver(`${tenant.id}/other/1`, { method: 'PROPFIND' })).status).toBe(405);
+  expect((await deliver(`${tenant.id}/other/1`, { method: 'HEAD' })).status).toBe(200);
+  const methods = async (of: { body: { listener: { id: string } } }) =>
+    (await eventsOf(of.body.listener)).map(({ method }) => method);
+  expect([await methods(post), await methods(get), await methods(other)]).toEqual([['POST'], ['GET'], []]);
 });

@@ -4,8 +4,7 @@ import type { JsonObject } from '#shared/core/json.ts';
 import type { Path } from '#shared/core/schema/issues.ts';
 import { onEntities, type Query } from '#shared/db/query.ts';
 import { BundleImport } from '#shared/entities/tables/bundle-import.ts';
-import { Listener } from '#shared/entities/tables/listener.ts';
-import { shapeOf } from '#shared/triggers/listeners/endpoint-path.ts';
+import { findEndpointConflict } from '#shared/triggers/listeners/endpoint-conflicts.ts';
 import { hashOf } from '../assets/hash.ts';
 import { type AssetKey, itemKeyOf, writeKeys } from '../assets/keys.ts';
 import { kinds } from '../assets/kinds.ts';
@@ -93,13 +92,13 @@ const MAX_SUFFIX = 1_000;
 async function freeEndpoint({ em, tenantID }: ImportInput, item: PlannedItem): Promise<string[]> {
   const { endpointPath: wanted } = item.resolved;
   if (typeof wanted !== 'string' || item.asset) return [];
-  await onEntities(em)('select pg_advisory_xact_lock(hashtextextended($1, 0))', [`listener.endpoint.${tenantID}`]);
   const paths = function* () {
     yield wanted;
     for (let n = 2; n < MAX_SUFFIX; n += 1) yield `${wanted}-${n}`;
   };
   for (const path of paths()) {
-    if ((await freshIn(em).count(Listener, { endpointShape: shapeOf(path) })) > 0) continue;
+    const of = { tenantID, path, datasourceID: String(item.resolved.datasourceID), listenerID: null };
+    if ((await findEndpointConflict(onEntities(freshIn(em)), of)) !== undefined) continue;
     item.resolved = { ...item.resolved, endpointPath: path };
     return path === wanted
       ? []

@@ -3,10 +3,13 @@ import type { z } from 'zod';
 import { AppError } from '#shared/core/errors.ts';
 import type { KeyRing } from '#shared/core/key-ring.ts';
 import { invalid } from '#shared/core/schema/issues.ts';
+import { webhook } from '#shared/datasources/types/webhook.ts';
+import { onEntities } from '#shared/db/query.ts';
 import type { EntityManager } from '#shared/entities/orm.ts';
 import { DataQuery } from '#shared/entities/tables/data-query.ts';
 import type { Datasource } from '#shared/entities/tables/datasource.ts';
 import { Listener } from '#shared/entities/tables/listener.ts';
+import { findEndpointConflict } from '#shared/triggers/listeners/endpoint-conflicts.ts';
 import { typeAccess } from '../../assets/datasource-access.ts';
 import { requireFolder } from '../../assets/folders.ts';
 import { tenantRoute } from '../../context/routes.ts';
@@ -44,12 +47,27 @@ export const updateDatasource = tenantRoute({
       await requireFolder(tx, 'datasource', folderID);
       tx.assign(datasource, changes, { ignoreUndefined: true });
       await tx.flush();
+      if (body.datasourceOptions) await checkEndpoints(tx, datasource);
       return { datasource: presentDatasource(datasource), message: 'Datasource updated' };
     });
   },
 });
 
 type Update = z.output<typeof DatasourceUpdate>;
+
+/** Rejects methods that another listener takes at the path of a listener of the datasource. */
+async function checkEndpoints(em: EntityManager, { id, tenantID, datasourceType }: Datasource): Promise<void> {
+  if (datasourceType !== webhook.type) return;
+  const listeners = await em.find(Listener, { datasourceID: id, endpointPath: { $ne: null } });
+  for (const { id: listenerID, endpointPath } of listeners) {
+    if (!endpointPath) continue;
+    const of = { tenantID, path: endpointPath, datasourceID: id, listenerID };
+    const other = await findEndpointConflict(onEntities(em), of);
+    if (other === undefined) continue;
+    const message = `another listener of this tenant has ${other} with the same methods`;
+    throw invalid([{ path: ['datasourceOptions', 'allowedMethods'], message }], { code: 'CONFLICT' });
+  }
+}
 
 async function changeType(
   em: EntityManager,

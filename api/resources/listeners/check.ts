@@ -8,9 +8,10 @@ import { onEntities } from '#shared/db/query.ts';
 import type { EntityManager } from '#shared/entities/orm.ts';
 import { DataQuery } from '#shared/entities/tables/data-query.ts';
 import { Datasource } from '#shared/entities/tables/datasource.ts';
-import { Listener, type ListenerStatus } from '#shared/entities/tables/listener.ts';
+import type { ListenerStatus } from '#shared/entities/tables/listener.ts';
 import { Workflow } from '#shared/entities/tables/workflow.ts';
 import { codeIssues, findActionType, namedIn, templateIssues } from '#shared/triggers/listeners/actions.ts';
+import { findEndpointConflict } from '#shared/triggers/listeners/endpoint-conflicts.ts';
 import { shapeOf } from '#shared/triggers/listeners/endpoint-path.ts';
 import { findListenerType, listenerTypes } from '#shared/triggers/listeners/types/index.ts';
 import { codeFault } from '#shared/workflow/check-syntax.ts';
@@ -103,16 +104,14 @@ const exists = {
   dataquery: async (em: EntityManager, id: string) => (await em.count(DataQuery, { id })) > 0,
 };
 
-/** Rejects a path that matches the same URLs as that of another listener. Two requests with one path are checked one after the other. */
+/** Rejects a path that matches the same URLs as that of another listener with the same method. */
 export async function checkEndpoint(
   em: EntityManager,
-  { tenantID, path, self }: { tenantID: string; path: string | null; self: string },
+  { path, ...listener }: { tenantID: string; path: string | null; datasourceID: string; listenerID: string },
 ): Promise<string | null> {
   if (path === null) return null;
-  const endpointShape = shapeOf(path);
-  await onEntities(em)('select pg_advisory_xact_lock(hashtextextended($1, 0))', [`listener.endpoint.${tenantID}`]);
-  const other = await em.findOne(Listener, { endpointShape, id: { $ne: self } }, { fields: ['endpointPath'] });
-  if (!other) return endpointShape;
-  const message = `another listener of this tenant has ${other.endpointPath}, which matches the same URLs`;
+  const other = await findEndpointConflict(onEntities(em), { ...listener, path });
+  if (other === undefined) return shapeOf(path);
+  const message = `another listener of this tenant has ${other}, which matches the same URLs and methods`;
   throw invalid([{ path: ['endpointPath'], message }], { code: 'CONFLICT' });
 }

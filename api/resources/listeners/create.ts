@@ -51,9 +51,9 @@ export const createListener = tenantRoute({
       checkedActions.push({ ...action, actionConfig: config });
     }
     const id = newAssetID();
-    const endpointPath = body.endpointPath ?? null;
-    const endpointShape = await checkEndpoint(em, { tenantID, path: endpointPath, self: id });
     const { datasourceType: listenerType, id: datasourceID } = datasource;
+    const endpointPath = body.endpointPath ?? null;
+    const endpointShape = await checkEndpoint(em, { tenantID, path: endpointPath, datasourceID, listenerID: id });
     await requireConnection(em, { tenantID, type: listenerType, before: 'inactive', after: status });
     const own = {
       id,

@@ -57,7 +57,7 @@ function updateBy(words: Words): ApiRoute {
     async handle({ params, body, em, tenantID, reportUnknown }) {
       return em.transactional(async (tx) => {
         const listener = await getListener(tx, params.listenerID, { lock: true });
-        const { listenerTitle, listenerDescription, folderID, datasourceID, endpointPath, transformScript } = body;
+        const { listenerTitle, listenerDescription, folderID, datasourceID, transformScript } = body;
         if (datasourceID) await findListened(tx, datasourceID, listener.listenerType);
         const changes: Partial<Listener> = { ...statusOf(body) };
         const { listenerType: type, status: before } = listener;
@@ -67,10 +67,7 @@ function updateBy(words: Words): ApiRoute {
           reportUnknown(unknown);
           changes.listenerConfig = config;
         }
-        if (endpointPath !== undefined) {
-          changes.endpointPath = endpointPath;
-          changes.endpointShape = await checkEndpoint(tx, { tenantID, path: endpointPath, self: listener.id });
-        }
+        Object.assign(changes, await endpointOf(tx, listener, body));
         if (transformScript !== undefined) await setTransform(tx, listener, transformScript);
         await requireFolder(tx, 'listener', folderID);
         const given = { listenerTitle, listenerDescription, folderID, datasourceID };
@@ -81,6 +78,18 @@ function updateBy(words: Words): ApiRoute {
       });
     },
   });
+}
+
+/** The path, if it or the methods change. */
+async function endpointOf(
+  em: EntityManager,
+  { id: listenerID, tenantID, ...before }: Listener,
+  { endpointPath, datasourceID }: z.output<typeof ListenerUpdate>,
+): Promise<Partial<Listener>> {
+  if (endpointPath === undefined && datasourceID === undefined) return {};
+  const path = (endpointPath === undefined ? before.endpointPath : endpointPath) ?? null;
+  const of = { tenantID, listenerID, datasourceID: datasourceID ?? before.datasourceID };
+  return { endpointPath: path, endpointShape: await checkEndpoint(em, { ...of, path }) };
 }
 
 /** Setting a status also clears what is said of the last error. */

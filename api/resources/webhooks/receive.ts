@@ -3,6 +3,7 @@ import { newID } from '#shared/core/ids.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import { MASK } from '#shared/core/schema/secret.ts';
 import type { WebhookOptions } from '#shared/datasources/types/webhook.ts';
+import { takesMethod } from '#shared/triggers/listeners/endpoint-path.ts';
 import type { NewEvent } from '#shared/triggers/listeners/event-recorder.ts';
 import type { ReadListener } from '#shared/triggers/listeners/listener-reader.ts';
 import { orderKeyOf } from '#shared/triggers/listeners/order-key.ts';
@@ -16,6 +17,7 @@ import { acknowledge, type Reply, replyOf, replyWithoutRun, send } from './answe
 import { calledURL, PREFIX } from './called-url.ts';
 import { dedupOf } from './delivery-id.ts';
 import { type EventFate, findFate } from './event-fate.ts';
+import { isSignedToken, signedHandshakeOf, unsignedHandshakeOf } from './handshakes.ts';
 import { decompressBody, readRawBody } from './read-body.ts';
 import { credentialOf, type Delivery, proofOf, type SignedParts } from './signatures.ts';
 
@@ -27,26 +29,33 @@ export async function receiveDelivery(request: Request, response: Response, cont
   // Safe: both are what the type's own schemas have parsed.
   const options = listener.options as WebhookOptions;
   const config = webhook.config.parse(listener.config);
+  const url = calledURL(request, options, context.config.console.publicURL);
+  const isHead = request.method === 'HEAD';
+  const early = unsignedHandshakeOf(deliveryOf(request, { url, body: Buffer.alloc(0) }), options);
+  if (early) return send(response, early, { isHead });
   requireMethod(request, response, options);
+  // HEAD asks what GET would answer, and changes nothing.
+  if (isHead) return send(response, { status: config.responseStatusCode, headers: {}, body: null }, { isHead });
 
   using reserved = context.requests.bytes.openReservation({ tenantID });
   const { maxBodyBytes } = context.config.http;
   const limits = { maxBytes: Math.min(config.maxBodyBytes ?? maxBodyBytes, maxBodyBytes), reserved };
   // A signature is about the bytes that were sent; everything else about what they were before they were compressed.
-  const url = calledURL(request, options, context.config.console.publicURL);
   const sent = deliveryOf(request, { url, body: await readRawBody(request, limits) });
+  const withBody = sent.body.length > 0 ? unsignedHandshakeOf(sent, options) : undefined;
+  if (withBody) return send(response, withBody, { isHead });
   const proof = proofOf(sent, options);
-  if (proof.fault !== null)
-    throw new AppError('INVALID_REQUEST', `This delivery is refused: ${proof.fault}`, { status: 401 });
+  const fault = isSignedToken(sent, options) ? 'the body is that of a handshake' : proof.fault;
+  if (proof.fault !== null || fault !== null)
+    throw new AppError('INVALID_REQUEST', `This delivery is refused: ${fault}`, { status: 401 });
   const body = await decompressBody(request, sent.body, limits);
   const delivery = { ...sent, body };
-  const challenge = challengeOf(delivery, options);
-  if (challenge !== undefined) return send(response, { status: 200, headers: {}, body: challenge }, { isHead: false });
+  const handshake = signedHandshakeOf(delivery, options);
+  if (handshake) return send(response, handshake, { isHead });
   requireUsable({ params, query: rawQueryOf(request), contentType: request.headers['content-type'] ?? '', body });
   await requireCapacity(context, tenantID, body.length);
 
   const event = eventOf(delivery, { request, listener, params, options, config, signed: proof.signed });
-  const isHead = request.method === 'HEAD';
   const bound = config.answerMode === 'result' ? listener.actions.find(startsWorkflow) : undefined;
   if (!bound) {
     const { eventID, duplicateOf } = await context.runs.ingestion.recorder.record(event);
@@ -77,7 +86,7 @@ async function findListener(request: Request, { runs: { ingestion } }: ApiContex
 
   async function read(known: string): Promise<{ listener: ReadListener; params: JsonObject } | undefined> {
     // Checked above: no segment is undefined.
-    if (isPath) return ingestion.reader.byPath(known, rest as string[]);
+    if (isPath) return ingestion.reader.byPath(known, rest as string[], request.method);
     const listener = await ingestion.reader.byID(known);
     return listener && { listener, params: {} };
   }
@@ -92,8 +101,8 @@ function decodeSegment(segment: string): string | undefined {
 }
 
 function requireMethod({ method }: Request, response: Response, { allowedMethods: allowed }: WebhookOptions): void {
-  if (allowed === 'ANY' || allowed === (method === 'HEAD' ? 'GET' : method)) return;
-  response.setHeader('allow', allowed);
+  if (takesMethod(allowed, method)) return;
+  response.setHeader('allow', allowed === 'ANY' ? 'GET, POST, PUT, PATCH, DELETE' : allowed);
   throw new AppError('INVALID_REQUEST', `This listener takes ${allowed}, received ${method}`, { status: 405 });
 }
 
@@ -106,17 +115,6 @@ function deliveryOf(request: Request, { url, body }: Pick<Delivery, 'url' | 'bod
 function rawQueryOf({ originalUrl }: Request): string {
   const at = originalUrl.indexOf('?');
   return at < 0 ? '' : originalUrl.slice(at + 1);
-}
-
-/** The text that Slack sends once, before it sends events, and wants back. */
-function challengeOf({ body }: Delivery, { authType }: WebhookOptions): string | undefined {
-  if (authType !== 'slack' || !body.includes('url_verification')) return undefined;
-  try {
-    const { type, challenge } = JSON.parse(body.toString('utf8'));
-    return type === 'url_verification' && typeof challenge === 'string' ? challenge : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 /** A tenant at its limits is refused until some of its events are processed. */

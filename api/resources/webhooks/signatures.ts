@@ -174,7 +174,7 @@ export function textOf(header: string | string[] | undefined): string {
 }
 
 /** Compares digests: the time that it takes tells nothing of the secret, its length included. */
-function isOneOf(given: string, expected: readonly string[]): boolean {
+export function isOneOf(given: string, expected: readonly string[]): boolean {
   const digest = hash('sha256', given, 'buffer');
   let isFound = false;
   for (const one of expected) if (timingSafeEqual(digest, hash('sha256', one, 'buffer'))) isFound = true;

@@ -18,6 +18,13 @@ export const datasourceGroups: readonly FieldGroup[] = [
       ...['timestampHeader', 'signedContent', 'toleranceSeconds', 'publicUrl'],
     ],
   },
+  {
+    label: 'Handshake',
+    fields: [
+      ...['handshake', 'verifyToken', 'handshakeFrom', 'handshakeField', 'handshakeTokenField'],
+      'handshakeAnswer',
+    ],
+  },
   { label: 'Certificate', fields: ['sslVerify', 'tlsVerify', 'caCertificate'] },
   { label: TIME_AND_ERRORS, fields: ['timeout', 'connectTimeout', 'heartbeat', 'keepAlive'] },
   {

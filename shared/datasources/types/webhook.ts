@@ -9,6 +9,11 @@ const header = z
   .max(200)
   .regex(/^[\w!#$%&'*+.^`|~-]*$/, 'must be the name of a header');
 
+const handshakeName = z
+  .string()
+  .max(200)
+  .regex(/^[\x21-\x7e]*$/, 'must be a name without spaces');
+
 /** How a delivery proves where it comes from. The last seven are methods of single providers, and of the standard that several follow. */
 const AuthType = z.enum([
   'none',
@@ -24,6 +29,21 @@ const AuthType = z.enum([
   'shopify',
   'gitlab',
   'twilio',
+]);
+
+/** Requests by which a provider asks whether an address is meant to receive its deliveries. */
+const Handshake = z.enum([
+  'none',
+  'meta',
+  'websub',
+  'zoom',
+  'x',
+  'microsoft_graph',
+  'dropbox',
+  'twitch',
+  'okta',
+  'trello',
+  'custom',
 ]);
 
 /** The option that an authentication cannot do without. */
@@ -121,8 +141,38 @@ export const webhook = defineDatasource({
           description:
             'For senders that sign the URL, as Twilio does: scheme, host and prefix under which they reach this service, such as https://hooks.example.com. Path and query are those of each delivery. Empty: the setting PUBLIC_URL',
         }),
+      handshake: Handshake.default('none').meta({
+        title: 'Handshake',
+        description:
+          'The request by which a provider checks the address. It is answered at once, with any method, and is no event. `custom`: as the fields below say. Slack is always answered',
+      }),
+      verifyToken: secret(text).default('').meta({
+        title: 'Verify token',
+        description:
+          'For `meta`, `websub` and `custom`: a text that the handshake has to contain, or it is answered with 403. It is stored encrypted',
+      }),
+      handshakeFrom: z.enum(['query', 'header', 'body']).default('query').meta({
+        title: 'Where the challenge is',
+        description: 'For `custom`: a parameter, a header, or a field of a body of JSON',
+      }),
+      handshakeField: handshakeName.default('challenge').meta({
+        title: 'Name of the challenge',
+        description:
+          'For `custom`: a request that has it is a handshake. A field of a body may be inside of others, such as payload.challenge',
+      }),
+      handshakeTokenField: handshakeName.default('').meta({
+        title: 'Name of the token',
+        description: 'For `custom` with a verify token: name of what contains it, in the same part of the request',
+      }),
+      handshakeAnswer: z.string().max(2_000).default('{challenge}').meta({
+        title: 'Answer to the challenge',
+        description:
+          'For `custom`: a text or JSON. {challenge} stands for what was sent, {hmac} for its signature with the secret, by the algorithm and encoding of signatures',
+      }),
     })
     .superRefine((options, check) => {
+      for (const path of missingForHandshake(options))
+        check.addIssue({ code: 'custom', path: [path], message: 'is required' });
       const field = needed[options.authType];
       if (field && options[field] === '') check.addIssue({ code: 'custom', path: [field], message: 'is required' });
       if (options.authType === 'hmac' && options.signatureHeader === '')
@@ -147,4 +197,32 @@ export function usesTemplate({
   signedContent: string;
 }): boolean {
   return timestampHeader !== '' || /\{(method|url|header:[^{}]*)\}/.test(signedContent);
+}
+
+interface HandshakeOptions {
+  handshake: z.infer<typeof Handshake>;
+  handshakeAnswer: string;
+  handshakeField: string;
+  handshakeTokenField: string;
+  verifyToken: string;
+  authSecret: string;
+}
+
+/** Whether a handshake is answered with a signature of what was sent, by the secret. */
+export function signsHandshakes({
+  handshake,
+  handshakeAnswer,
+}: Pick<HandshakeOptions, 'handshake' | 'handshakeAnswer'>): boolean {
+  return handshake === 'zoom' || handshake === 'x' || (handshake === 'custom' && handshakeAnswer.includes('{hmac}'));
+}
+
+/** The options that a handshake cannot do without, and that are empty. */
+function missingForHandshake(options: HandshakeOptions): (keyof HandshakeOptions)[] {
+  const wanted: (keyof HandshakeOptions)[] = [
+    ...(options.handshake === 'meta' ? (['verifyToken'] as const) : []),
+    ...(signsHandshakes(options) ? (['authSecret'] as const) : []),
+    ...(options.handshake === 'custom' ? (['handshakeField'] as const) : []),
+    ...(options.handshake === 'custom' && options.verifyToken !== '' ? (['handshakeTokenField'] as const) : []),
+  ];
+  return wanted.filter((name) => options[name] === '');
 }

@@ -84,6 +84,7 @@ import { Migration20261126193000_UnwantedCalls } from './Migration20261126193000
 import { Migration20261126205500_EndedItems } from './Migration20261126205500_EndedItems.ts';
 import { Migration20261127041800_TurnsOfBatches } from './Migration20261127041800_TurnsOfBatches.ts';
 import { Migration20261128071000_ClaimsOfDeadLetters } from './Migration20261128071000_ClaimsOfDeadLetters.ts';
+import { Migration20261128072000_EndpointMethods } from './Migration20261128072000_EndpointMethods.ts';
 import { migrationNames } from './names.ts';
 
 /** Classes of exactly the named migrations. */
@@ -173,6 +174,7 @@ const classes = {
   Migration20261126205500_EndedItems,
   Migration20261127041800_TurnsOfBatches,
   Migration20261128071000_ClaimsOfDeadLetters,
+  Migration20261128072000_EndpointMethods,
 } satisfies Record<(typeof migrationNames)[number], typeof Migration>;
 
 export const migrations = migrationNames.map((name) => ({ name, class: classes[name] }));

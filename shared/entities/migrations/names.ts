@@ -88,4 +88,5 @@ export const migrationNames = [
   'Migration20261126205500_EndedItems',
   'Migration20261127041800_TurnsOfBatches',
   'Migration20261128071000_ClaimsOfDeadLetters',
+  'Migration20261128072000_EndpointMethods',
 ] as const;

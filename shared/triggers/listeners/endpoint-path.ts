@@ -35,36 +35,58 @@ export function shapeOf(path: string): string {
     .join('/');
 }
 
+/** The methods that `ANY` stands for. */
+const METHODS: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH', 'GET', 'DELETE']);
+
+/** Whether a listener takes a method. HEAD asks for what GET would answer. */
+export function takesMethod(allowed: string, method: string): boolean {
+  const asked = method === 'HEAD' ? 'GET' : method;
+  return allowed === asked || (allowed === 'ANY' && METHODS.has(asked));
+}
+
 /** A node of the tree of paths: paths that begin alike share their first nodes. */
 interface Branch<T> {
   literals: Map<string, Branch<T>>;
   parameter: Branch<T> | undefined;
-  end: { value: T; path: string } | undefined;
+  /** The paths that end here, which have different methods. */
+  ends: Endpoint<T>[];
+}
+
+export interface Endpoint<T> {
+  path: string;
+  /** A method, or `ANY`. */
+  method: string;
+  value: T;
 }
 
 export interface Endpoints<T> {
-  /** Finds the path that matches; of several, the one that has a literal where the others first have a parameter. */
-  find(segments: readonly string[]): { value: T; params: Record<string, string> } | undefined;
+  /**
+   * Finds the path that matches, of those that take the method, or else of all. Of several it is the one that has a literal where the others
+   * first have a parameter.
+   */
+  find(segments: readonly string[], method: string): { value: T; params: Record<string, string> } | undefined;
 }
 
-export function createEndpoints<T>(paths: Iterable<{ path: string; value: T }>): Endpoints<T> {
+export function createEndpoints<T>(paths: Iterable<Endpoint<T>>): Endpoints<T> {
   const root = newBranch<T>();
-  for (const { path, value } of paths) {
+  for (const endpoint of paths) {
     let branch = root;
-    for (const segment of path.split('/'))
+    for (const segment of endpoint.path.split('/'))
       branch = isParameter(segment) ? parameterOf(branch) : literalOf(branch, segment);
-    branch.end = { value, path };
+    branch.ends.push(endpoint);
   }
   return {
-    find(segments) {
-      const end = segments.length > MAX_SEGMENTS ? undefined : search(root, segments);
+    find(segments, method) {
+      if (segments.length > MAX_SEGMENTS) return undefined;
+      const end =
+        search(root, segments, (one) => takesMethod(one.method, method)) ?? search(root, segments, () => true);
       return end && { value: end.value, params: paramsOf(end.path, segments) };
     },
   };
 }
 
 function newBranch<T>(): Branch<T> {
-  return { literals: new Map(), parameter: undefined, end: undefined };
+  return { literals: new Map(), parameter: undefined, ends: [] };
 }
 
 function parameterOf<T>(branch: Branch<T>): Branch<T> {
@@ -79,13 +101,18 @@ function literalOf<T>(branch: Branch<T>, segment: string): Branch<T> {
 }
 
 /** Searches the tree, literals first. A segment has at most two branches and a path ten segments, so the search stays short. */
-function search<T>(branch: Branch<T>, segments: readonly string[], at = 0): Branch<T>['end'] {
+function search<T>(
+  branch: Branch<T>,
+  segments: readonly string[],
+  matches: (end: Endpoint<T>) => boolean,
+  at = 0,
+): Endpoint<T> | undefined {
   const segment = segments[at];
-  if (segment === undefined) return branch.end;
+  if (segment === undefined) return branch.ends.find(matches);
   const literal = branch.literals.get(segment);
-  const found = literal && search(literal, segments, at + 1);
+  const found = literal && search(literal, segments, matches, at + 1);
   if (found) return found;
-  return branch.parameter && segment !== '' ? search(branch.parameter, segments, at + 1) : undefined;
+  return branch.parameter && segment !== '' ? search(branch.parameter, segments, matches, at + 1) : undefined;
 }
 
 function paramsOf(path: string, segments: readonly string[]): Record<string, string> {

@@ -19,10 +19,11 @@ export interface ReadListener extends Omit<ListenerRow, 'datasourceOptions'> {
 export interface ListenerReader {
   /** The listener as it is now, also an inactive one. */
   byID(listenerID: string, tenantID?: string): Promise<ReadListener | undefined>;
-  /** The listener of a tenant whose path matches; not an inactive one. */
+  /** The listener of a tenant whose path matches, if there are several one that takes the method; not an inactive one. */
   byPath(
     tenantID: string,
     segments: readonly string[],
+    method: string,
   ): Promise<{ listener: ReadListener; params: Record<string, string> } | undefined>;
 }
 
@@ -82,13 +83,13 @@ export function createListenerReader({ pool, secrets }: { pool: Pool; secrets: K
       const current = await versionOf({ listenerID: tenantID ? null : listenerID, tenantID: tenantID ?? null });
       return current && readListener(listenerID, current);
     },
-    async byPath(tenantID, segments) {
+    async byPath(tenantID, segments, method) {
       const current = await versionOf({ tenantID, listenerID: null });
       if (!current) return undefined;
       const { version } = current;
       const found = (
         await readCached(endpoints, tenantID, { version, read: () => readEndpoints(pool, tenantID) })
-      ).find(segments);
+      ).find(segments, method);
       const listener = found && (await readListener(found.value, current));
       return listener && { listener, params: found.params };
     },
@@ -111,12 +112,12 @@ async function readVersions(pool: Pool, lookups: readonly Lookup[]): Promise<(Te
 }
 
 async function readEndpoints(pool: Pool, tenantID: string): Promise<Endpoints<string>> {
-  const { rows } = await pool.query<{ id: string; path: string }>({
+  const { rows } = await pool.query<{ id: string; path: string; method: string }>({
     name: 'listener_endpoints',
     text: ENDPOINTS,
     values: [tenantID],
   });
-  return createEndpoints(rows.map(({ id, path }) => ({ value: id, path })));
+  return createEndpoints(rows.map(({ id, ...endpoint }) => ({ value: id, ...endpoint })));
 }
 
 function opened({ datasourceOptions, ...row }: ListenerRow, secrets: KeyRing): ReadListener {

@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../core/json.ts';
+import { methodOf } from './endpoint-conflicts.ts';
 
 /** A listener as it is stored, with its actions in their order and the sealed options of its datasource. */
 export interface ListenerRow {
@@ -25,8 +26,8 @@ left join listener l on l.id = q.listener_id
 join tenant t on t.id = coalesce(q.tenant_id, l.tenant_id) and t.deleting_at is null`;
 
 export const ENDPOINTS = `
-select id, endpoint_path as path from listener
-where tenant_id = $1 and status <> 'inactive' and endpoint_shape is not null`;
+select l.id, l.endpoint_path as path, ${methodOf('d')} as method from listener l join datasource d on d.id = l.datasource_id
+where l.tenant_id = $1 and l.status <> 'inactive' and l.endpoint_shape is not null order by l.id`;
 
 export const READ_LISTENER = `
 select l.id, l.tenant_id as "tenantID", l.listener_type as type, l.status, l.listener_config as config,

@@ -5,7 +5,8 @@ import { datasources } from '#shared/datasources/types/index.ts';
 /** Option texts that every reader of the datasource sees. All others are secrets, which are encrypted and masked. */
 const plain =
   `accessKeyId accountSid allowedSources apiKey.name apiVersion applicationName authHeaderName baseId baseUrl brokerUrl bucket caCertificate
-  clientId connectionName database email endpoint fileName filePath fileType fileUrl files.*.name from headerName
+  clientId connectionName database email endpoint fileName filePath fileType fileUrl files.*.name from handshakeAnswer handshakeField
+  handshakeTokenField headerName
   headers.*.key host oauthConnectionID publicUrl queryParams.*.key region scope servers signatureHeader signaturePrefix signedContent
   subscriptionEndpoint timestampHeader tokenUrl url user username vhost`.split(/\s+/);
 

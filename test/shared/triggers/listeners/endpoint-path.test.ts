@@ -16,8 +16,8 @@ test('two paths have one shape exactly if they match the same URLs', () => {
 
 test('of several paths that match, the one with a literal where the others first have a parameter is found', () => {
   const paths = ['orders/:id', 'orders/new', ':kind/new', ':kind/:id', 'orders/:id/items', ':kind/:id/:part', 'orders'];
-  const endpoints = createEndpoints(paths.map((path) => ({ path, value: path })));
-  const find = (text: string) => endpoints.find(text.split('/'));
+  const endpoints = createEndpoints(paths.map((path) => ({ path, method: 'POST', value: path })));
+  const find = (text: string) => endpoints.find(text.split('/'), 'POST');
 
   expect(find('orders/new')).toEqual({ value: 'orders/new', params: {} });
   expect(find('orders/7')).toEqual({ value: 'orders/:id', params: { id: '7' } });
@@ -32,4 +32,22 @@ test('of several paths that match, the one with a literal where the others first
   expect(find('orders')).toEqual({ value: 'orders', params: {} });
   for (const none of ['', 'users', 'orders/', 'orders/7/items/1', 'Orders', 'constructor'])
     expect(find(none), none).toBeUndefined();
+});
+
+test('of paths that match, the one that takes the method is found, and else the one that would be found without it', () => {
+  const endpoints = createEndpoints([
+    { path: 'a/:x', method: 'POST', value: 'post' },
+    { path: 'a/:y', method: 'GET', value: 'get' },
+    { path: ':z/b', method: 'ANY', value: 'any' },
+    { path: 'a/b', method: 'PUT', value: 'put' },
+  ]);
+  const find = (method: string, path: string) => endpoints.find(path.split('/'), method);
+  expect(find('POST', 'a/1')).toEqual({ value: 'post', params: { x: '1' } });
+  expect(find('GET', 'a/1')).toEqual({ value: 'get', params: { y: '1' } });
+  expect(find('HEAD', 'a/1')).toEqual({ value: 'get', params: { y: '1' } });
+  expect(find('DELETE', 'a/1')).toEqual({ value: 'post', params: { x: '1' } });
+  expect(find('PUT', 'a/b')).toEqual({ value: 'put', params: {} });
+  expect(find('POST', 'a/b')).toEqual({ value: 'post', params: { x: 'b' } });
+  expect(find('DELETE', 'a/b')).toEqual({ value: 'any', params: { z: 'a' } });
+  expect(find('OPTIONS', 'a/b')).toEqual({ value: 'put', params: {} });
 });

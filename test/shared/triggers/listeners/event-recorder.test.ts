@@ -391,7 +391,7 @@ test('no statement reads more of the tables when they are full', async () => {
     await recorder[Symbol.asyncDispose]();
     const reader = createListenerReader({ pool: explained, secrets });
     await reader.byID(listenerID);
-    await reader.byPath(tenantID, ['a']);
+    await reader.byPath(tenantID, ['a'], 'POST');
     await explained.query(READ_EVENTS, [[eventID]]);
     await explained.query(LOCK_EVENTS, [[eventID]]);
     await explained.query(END_ATTEMPTS, [JSON.stringify([{ id: eventID, state: 'pending', failed: 1, wait_s: 0 }])]);

@@ -44,7 +44,7 @@ test('deliveries of one moment share one statement, and a change counts from the
     counted.statements = 0;
     const found = await Promise.all(
       Array.from({ length: 100 }, async (_, n) =>
-        n % 2 === 0 ? reader.byID(listenerID) : (await reader.byPath(tenantID, ['a']))?.listener,
+        n % 2 === 0 ? reader.byID(listenerID) : (await reader.byPath(tenantID, ['a'], 'POST'))?.listener,
       ),
     );
     return { configs: [...new Set(found.map((one) => JSON.stringify(one?.config)))], statements: counted.statements };
@@ -56,6 +56,6 @@ test('deliveries of one moment share one statement, and a change counts from the
   await pool.query(`update listener set listener_config = '{"dedupBy": "none"}' where id = $1`, [listenerID]);
   expect(await burst()).toEqual({ configs: ['{"dedupBy":"none"}'], statements: 3 });
   await pool.query(`update listener set status = 'inactive' where id = $1`, [listenerID]);
-  expect(await reader.byPath(tenantID, ['a'])).toBeUndefined();
+  expect(await reader.byPath(tenantID, ['a'], 'POST')).toBeUndefined();
   expect(await reader.byID(listenerID)).toMatchObject({ status: 'inactive' });
 });
