@@ -5,6 +5,7 @@ import { newID } from '#shared/core/ids.ts';
 import { type Cluster, startCluster } from '#test/support/cluster.ts';
 import { aListener, aTenant, aWorkflow, chain, type TestTenant } from '#test/support/factories.ts';
 import { graph } from '#test/support/graphs.ts';
+import { eventually } from '#test/support/settle.ts';
 
 let cluster: Cluster;
 let tenant: TestTenant;
@@ -240,4 +241,25 @@ test('listeners with different methods share a path, and HEAD makes no event', a
   const methods = async (of: { body: { listener: { id: string } } }) =>
     (await eventsOf(of.body.listener)).map(({ method }) => method);
   expect([await methods(post), await methods(get), await methods(other)]).toEqual([['POST'], ['GET'], []]);
+});
+
+test('parameters of strangers are neither refused nor listed', async () => {
+  const listener = await aListener(cluster, { tenant, options: { authType: 'bearer', bearerToken: 'b' } });
+  const headers = { prefer: 'handling=strict' };
+  for (const [path, status, authorization] of [
+    [`${newID()}?secret=1&utm=2`, 404, ''],
+    [`${listener.id}?secret=1&utm=2`, 401, ''],
+    [`${listener.id}?secret=1&utm=2&bytes=%ff`, 200, 'Bearer b'],
+  ] as const) {
+    const answer = await deliver(path, {
+      body: '{}',
+      headers: { ...headers, ...(authorization && { authorization }) },
+    });
+    expect([answer.status, answer.text.includes('secret'), answer.headers.get('preference-applied')], path).toEqual([
+      status,
+      false,
+      null,
+    ]);
+  }
+  await eventually(async () => expect(await eventsOf(listener)).toMatchObject([{ state: 'done' }]));
 });

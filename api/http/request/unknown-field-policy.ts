@@ -19,10 +19,15 @@ export function openUnknownFieldPolicy(request: Request, response: Response): Un
   return unknownFieldPolicy;
 }
 
+/** The policy for clients that may send any fields: nothing is asked, and no preference is honoured. */
+export function lenientPolicy(): UnknownFieldPolicy {
+  return { isStrict: false, unknown: { fields: [], count: 0 } };
+}
+
 /** The policy of this request; lenient if no route has matched it. */
 export function unknownFieldPolicyOf(response: Response): UnknownFieldPolicy {
   const { unknownFieldPolicy } = response.locals as { unknownFieldPolicy?: UnknownFieldPolicy };
-  return unknownFieldPolicy ?? { isStrict: false, unknown: { fields: [], count: 0 } };
+  return unknownFieldPolicy ?? lenientPolicy();
 }
 
 /** Adds unknown fields to the response, or throws VALIDATION_ERROR if handling is strict. `at` is the path of the value they are in. */

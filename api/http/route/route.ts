@@ -39,6 +39,8 @@ interface Shapes<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType, 
   isSecret?: true;
   /** The path contains a secret: the audit trail shows the path of the definition instead. */
   hasSecretPath?: true;
+  /** The client is a stranger who may send any parameters: they are neither checked nor reported, and its preference is not read. */
+  takesAnyQuery?: true;
   /** Body and response are inputs and results of queries, which are stored sealed only: the audit trail keeps neither. */
   isPrivate?: true;
   /** Fields of body and answer that may hold a secret, although their names do not say so: the audit trail hides them. */

@@ -25,7 +25,12 @@ import { ID, TenantID } from '../fields/id.ts';
 import type { ReadBody } from '../request/body.ts';
 import { createMatch, etagOf } from '../request/if-match.ts';
 import { refuseDisconnected, requestSignal } from '../request/request-signal.ts';
-import { describeUnknown, openUnknownFieldPolicy, reportUnknown } from '../request/unknown-field-policy.ts';
+import {
+  describeUnknown,
+  lenientPolicy,
+  openUnknownFieldPolicy,
+  reportUnknown,
+} from '../request/unknown-field-policy.ts';
 import { validate } from '../request/validate.ts';
 import type { RequestEntry } from '../route/audit-entry.ts';
 import type { OperatorInput, PublicInput, TenantInput, UserInput } from '../route/input.ts';
@@ -52,7 +57,7 @@ export function mount<C extends HttpServices>(
   for (const route of routes.map((each) => bindRoute(each, context)))
     index.routerOf(route.path)[route.method](route.path, async (request, response) => {
       if (route.isSecret) response.setHeader('cache-control', 'no-store');
-      const unknownFieldPolicy = openUnknownFieldPolicy(request, response);
+      const unknownFieldPolicy = route.takesAnyQuery ? lenientPolicy() : openUnknownFieldPolicy(request, response);
       const requestContext: RequestContext = { ...services, request, response, unknownFieldPolicy };
       const result = await serve(route, requestContext);
       if (route.etag && !response.headersSent) response.setHeader('etag', etagOf(route.etag(result.response)));

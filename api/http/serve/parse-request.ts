@@ -26,7 +26,8 @@ export async function parseRequest(
 ): Promise<AnyParsed> {
   const { request, unknownFieldPolicy } = requestContext;
   const [params] = validate([{ part: 'params', schema: route.params, value: request.params }], unknownFieldPolicy);
-  if (!isEncodedUTF8(request.url)) throw new AppError('INVALID_REQUEST', 'The query is not valid UTF-8');
+  if (!route.takesAnyQuery && !isEncodedUTF8(request.url))
+    throw new AppError('INVALID_REQUEST', 'The query is not valid UTF-8');
   if (route.realm === 'public') await route.checkPublic?.({ params, request });
   const bytes = await holdBytes(requestContext, flow, mostBytes(route, requestContext));
   requestContext.reserved = { flow, bytes };
@@ -47,7 +48,7 @@ async function parseContent(
   const isUpdate = route.method === 'patch' || route.method === 'put';
   const steps = validation(
     [
-      { part: 'query', schema: route.query, value: request.query },
+      { part: 'query', schema: route.query, value: route.takesAnyQuery ? {} : request.query },
       { part: 'body', schema: route.body, value, isUpdate },
     ],
     unknownFieldPolicy,

@@ -25,6 +25,7 @@ const WebhookAnswer = z
 const delivery = {
   method: 'post',
   idempotent: false,
+  takesAnyQuery: true,
   response: WebhookAnswer,
   errors: ['401', '404', '429'],
 } as const;
