@@ -1,5 +1,5 @@
 import { routeGroups } from '#api/app/routes.ts';
-import { findUnsafeInteger } from '#api/http/request/unsafe-integers.ts';
+import { findLossyNumber } from '#api/http/request/lossy-numbers.ts';
 import { checkSubmission } from '#api/resources/collection-requests/check-submission.ts';
 import { describingTools } from '#api/tools/describe.ts';
 import { runCooperatively } from '#shared/concurrency/cooperative.ts';
@@ -99,9 +99,8 @@ async function givingWay(): Promise<Figure[]> {
   }
   for (const digits of [15, 16]) {
     const text = list('1234567890123456'.slice(0, digits), 290_000);
-    const bytes = Buffer.from(text);
-    const hold = await longestHold(0, () => findUnsafeInteger(bytes));
-    figures.push(figureOf(`numbers of ${digits} digits are searched for inexact ones`, text, hold));
+    const hold = await longestHold(0, () => findLossyNumber(text));
+    figures.push(figureOf(`numbers of ${digits} digits are searched for lossy ones`, text, hold));
   }
   const hold = await longestHold(0, () => runCooperatively(describingTools(routeGroups)));
   return [...figures, figureOf('the tools are described', list('1', 1_000_000), hold)];

@@ -1,3 +1,4 @@
+import { isExact } from './exact-number.ts';
 import type { Json } from './json.ts';
 
 /** The depth that is accepted in responses of other servers and results of user code. Code that walks through values calls itself for each level. */
@@ -6,99 +7,240 @@ export const MAX_LEVELS = 500;
 /** The error for a text that is nested deeper than allowed. */
 export class TooDeep extends Error {}
 
-interface Reading {
-  /** A deeper text is refused before it is parsed. */
-  maxLevels: number;
-  /** Whether a number becomes a text, because a double does not hold it. `written` has at least 16 digits, or an exponent. */
-  losesPrecision(value: number, written: string): boolean;
-}
+/** The error for a number that a double does not hold, in JSON that its author can mend. */
+export class LossyNumber extends Error {}
 
 /**
- * Parses JSON that others have written, in time linear to its length. `JSON.parse` with a function that sees each number takes seconds
- * for an object of 500,000 keys, so the numbers are found and quoted in the text.
+ * Parses JSON that others have sent, in time linear to its length. Numbers that a double does not hold become texts. `JSON.parse` with
+ * a function that sees each number takes seconds for an object of 500,000 keys, so the numbers are found and quoted in the text.
  */
-export function readJSON(text: string, { maxLevels, losesPrecision }: Reading): Json {
-  const mayLose = /\d{16}|\d[eE]|\d\.\d{15}/.test(text);
-  if (!mayLose && text.length <= 2 * maxLevels) return JSON.parse(text);
-  const quoted: string[] = [];
-  let from = 0;
-  const isShallow = isWithin(text, maxLevels, (start, end) => {
-    if (!mayLose || !isNumber(text, start, end)) return;
-    const written = text.slice(start, end);
-    if (!losesPrecision(Number(written), written)) return;
-    quoted.push(text.slice(from, start), written);
-    from = end;
-  });
-  if (!isShallow) throw new TooDeep();
-  return JSON.parse(quoted.length === 0 ? text : [...quoted, text.slice(from)].join('"'));
+export function readJSON(text: string, maxLevels = MAX_LEVELS): Json {
+  return JSON.parse(quoteLossy(text, { maxLevels }));
 }
+
+/** The text with quotes around numbers that a double does not hold; with `within` only around those below a key of these names. */
+export function quoteLossy(
+  text: string,
+  { maxLevels = MAX_LEVELS, within }: { maxLevels?: number; within?: readonly string[] } = {},
+): string {
+  const findsNumbers = hasLongNumber(text);
+  if (!findsNumbers && text.length <= 2 * maxLevels) return text;
+  const parts: string[] = [];
+  let from = 0;
+  const scanner = new JSONScanner(text, { maxLevels, findsNumbers });
+  for (let found = scanner.next(); found; found = scanner.next()) {
+    if (!isValue(text, found) || (within && !scanner.path.some((key) => within.includes(key)))) continue;
+    parts.push(text.slice(from, found.start), text.slice(found.start, found.end));
+    from = found.end;
+  }
+  if (scanner.isTooDeep) throw new TooDeep();
+  return parts.length === 0 ? text : [...parts, text.slice(from)].join('"');
+}
+
+/** `JSON.parse` for a text that its author can mend: throws LossyNumber for a number that a double does not hold, and names its key. */
+export function parseExact(text: string): unknown {
+  const value: unknown = JSON.parse(text);
+  if (!hasLongNumber(text)) return value;
+  const scanner = new JSONScanner(text);
+  const found = scanner.next();
+  if (found) throw new LossyNumber(describeLossy(scanner, found));
+  return value;
+}
+
+/** The fault of a number that a scanner has just found, with its key: `id: 12345678901234567890 is more than …`. */
+export function describeLossy(scanner: JSONScanner, { start, end }: Found): string {
+  const { text } = scanner;
+  const key = scanner.path.at(-1) ?? '';
+  const written = end - start > MAX_SHOWN ? `${text.slice(start, start + MAX_SHOWN)}…` : text.slice(start, end);
+  return `${key === '' ? '' : `${key}: `}${written} is more than a JSON number holds: send it as a text`;
+}
+
+const MAX_SHOWN = 60;
 
 /** Whether JSON that `JSON.stringify` has written is nested deeper than `maxLevels`. */
 export function isDeeper(text: string, maxLevels: number): boolean {
-  return text.length > 2 * maxLevels && !isWithin(text, maxLevels);
+  if (text.length <= 2 * maxLevels) return false;
+  const scanner = new JSONScanner(text, { maxLevels, findsNumbers: false });
+  scanner.next();
+  return scanner.isTooDeep;
 }
 
+/** The place of a number in a text. */
+interface Found {
+  start: number;
+  end: number;
+}
+
+const SPACE = 0x20;
 const QUOTE = 0x22;
 const PLUS = 0x2b;
+const COMMA = 0x2c;
 const MINUS = 0x2d;
 const DOT = 0x2e;
 const ZERO = 0x30;
 const NINE = 0x39;
+const COLON = 0x3a;
+const CAPITAL_E = 0x45;
+const OPEN_LIST = 0x5b;
 const BACKSLASH = 0x5c;
+const CLOSE_LIST = 0x5d;
+const E = 0x65;
+const OPEN_OBJECT = 0x7b;
+const CLOSE_OBJECT = 0x7d;
 
-/** Whether a text has at most `maxLevels` levels. Calls `onNumber` with the positions of numbers that a double may not hold. */
-function isWithin(text: string, maxLevels: number, onNumber?: (start: number, end: number) => void): boolean {
-  let level = 0;
-  for (let at = 0; at < text.length && level <= maxLevels; at += 1) {
+/** A double holds every number of so many digits that is neither very large nor very small. */
+const SURE_DIGITS = 15;
+
+/**
+ * Whether a number of the text may be lossy: more than fifteen digits, or an exponent of three, even within strings. This is several
+ * times faster than the scanner, and true for few bodies.
+ */
+export function hasLongNumber(text: string, from = 0, stop = text.length): boolean {
+  let digits = 0;
+  for (let at = from; at < stop; at += 1) {
     const code = text.charCodeAt(at);
-    if (code === QUOTE) at = endOfString(text, at);
-    else if (isOpening(code)) level += 1;
-    else if (isClosing(code)) level -= 1;
-    else if (code === MINUS || isDigit(code)) {
-      const end = endOfNumber(text, at);
-      if (end - at > 3) onNumber?.(at, end);
-      at = end - 1;
+    if (code >= ZERO && code <= NINE) {
+      digits += 1;
+      if (digits > SURE_DIGITS) return true;
+    } else if (digits > 0 && code !== DOT) {
+      if ((code === E || code === CAPITAL_E) && hasLongExponent(text, at)) return true;
+      digits = 0;
     }
   }
-  return level <= maxLevels;
+  return false;
 }
 
-/** The index of the closing quote. */
-function endOfString(text: string, start: number): number {
-  for (let at = start + 1; at < text.length; at += 1) {
-    const code = text.charCodeAt(at);
-    if (code === QUOTE) return at;
-    if (code === BACKSLASH) at += 1;
+function hasLongExponent(text: string, at: number): boolean {
+  const sign = text.charCodeAt(at + 1);
+  const from = sign === PLUS || sign === MINUS ? at + 2 : at + 1;
+  return isDigit(text.charCodeAt(from)) && isDigit(text.charCodeAt(from + 1)) && isDigit(text.charCodeAt(from + 2));
+}
+
+interface Scan {
+  /** The scan ends where the text is deeper. */
+  maxLevels?: number;
+  findsNumbers?: boolean;
+}
+
+/**
+ * Goes through JSON, one character at a time, and finds the numbers that a double does not hold. What it makes of a text that is not
+ * JSON does not matter, since the parser refuses that.
+ */
+export class JSONScanner {
+  readonly text: string;
+  readonly #maxLevels: number;
+  readonly #findsNumbers: boolean;
+  /** For each list around the position the index of its element, for each object the place of its key, as `~place`. */
+  readonly #keys: number[] = [];
+  #string = 0;
+  #isInString = false;
+  #at = 0;
+
+  constructor(text: string, { maxLevels = Number.POSITIVE_INFINITY, findsNumbers = true }: Scan = {}) {
+    this.text = text;
+    this.#maxLevels = maxLevels;
+    this.#findsNumbers = findsNumbers;
   }
-  return text.length;
+
+  get isTooDeep(): boolean {
+    return this.#keys.length > this.#maxLevels;
+  }
+
+  /** Whether nothing of the text is left. */
+  get isAtEnd(): boolean {
+    return this.#at >= this.text.length;
+  }
+
+  /** Goes on from its place to the next lossy number. Stops at `stop`, even within a string, and where the text is too deep. */
+  next(stop = this.text.length): Found | undefined {
+    const { text } = this;
+    const limit = Math.min(stop, text.length);
+    if (this.#isInString) this.#skipString(limit);
+    while (this.#at < limit && !this.isTooDeep) {
+      const code = text.charCodeAt(this.#at);
+      if (code === MINUS || (code >= ZERO && code <= NINE)) {
+        const found = this.#readNumber();
+        if (found) return found;
+      } else this.#readOther(code, limit);
+    }
+    return undefined;
+  }
+
+  #readOther(code: number, limit: number): void {
+    if (code === QUOTE) {
+      this.#string = this.#at;
+      this.#isInString = true;
+    }
+    this.#at += 1;
+    if (code === QUOTE) this.#skipString(limit);
+    else if (code > SPACE) this.#readMark(code);
+  }
+
+  /** The keys and indexes that lead to the number that was found. */
+  get path(): string[] {
+    return this.#keys.map((key) => (key < 0 ? this.#stringAt(~key) : String(key)));
+  }
+
+  #stringAt(start: number): string {
+    const scanner = new JSONScanner(this.text);
+    scanner.#at = start + 1;
+    scanner.#skipString(this.text.length);
+    return String(JSON.parse(this.text.slice(start, scanner.#at)));
+  }
+
+  /** Goes on to the end of the string, or to `limit`. */
+  #skipString(limit: number): void {
+    const { text } = this;
+    let at = this.#at;
+    while (at < limit) {
+      const code = text.charCodeAt(at);
+      at += code === BACKSLASH ? 2 : 1;
+      if (code === QUOTE) {
+        this.#isInString = false;
+        break;
+      }
+    }
+    this.#at = at;
+  }
+
+  /** Copies no number that has few digits: to copy each of a million numbers would take long. */
+  #readNumber(): Found | undefined {
+    const { text } = this;
+    const start = this.#at;
+    let end = start;
+    let digits = 0;
+    let isLong = false;
+    for (; ; end += 1) {
+      const code = text.charCodeAt(end);
+      if (code >= ZERO && code <= NINE) digits += 1;
+      else if (code === E || code === CAPITAL_E) isLong ||= hasLongExponent(text, end);
+      else if (code !== DOT && code !== MINUS && code !== PLUS) break;
+    }
+    this.#at = end;
+    if (!this.#findsNumbers || !(isLong || digits > SURE_DIGITS)) return undefined;
+    return isExact(text.slice(start, end)) ? undefined : { start, end };
+  }
+
+  #readMark(code: number): void {
+    const keys = this.#keys;
+    if (code === COMMA) {
+      const key = keys[keys.length - 1];
+      if (key !== undefined && key >= 0) keys[keys.length - 1] = key + 1;
+    } else if (code === COLON) keys[keys.length - 1] = ~this.#string;
+    else if (code === OPEN_LIST) keys.push(0);
+    else if (code === OPEN_OBJECT) keys.push(~this.#string);
+    else if (code === CLOSE_LIST || code === CLOSE_OBJECT) keys.pop();
+  }
 }
 
-function endOfNumber(text: string, start: number): number {
-  let end = start + 1;
-  while (isOfNumber(text.charCodeAt(end))) end += 1;
-  return end;
-}
-
-/** Whether the characters are a number that stands as a value. Others must not be quoted, or a text that is not JSON would become JSON. */
-function isNumber(text: string, start: number, end: number): boolean {
+/** Whether a number stands as a value. Others must not be quoted, or a text that is not JSON would become JSON. */
+function isValue(text: string, { start, end }: Found): boolean {
   NUMBER.lastIndex = start;
   return NUMBER.test(text) && NUMBER.lastIndex >= end;
 }
 
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?\s*(?=[,\]}]|$)/y;
 
-function isOpening(code: number): boolean {
-  return code === 0x5b || code === 0x7b;
-}
-
-function isClosing(code: number): boolean {
-  return code === 0x5d || code === 0x7d;
-}
-
 function isDigit(code: number): boolean {
   return code >= ZERO && code <= NINE;
-}
-
-function isOfNumber(code: number): boolean {
-  return isDigit(code) || code === DOT || code === PLUS || code === MINUS || code === 0x45 || code === 0x65;
 }

@@ -1,5 +1,7 @@
 import { z } from 'zod';
+import { numberIn } from '../core/exact-number.ts';
 import { isJsonObject, Json, type JsonObject } from '../core/json.ts';
+import { readJSON } from '../core/lossless-json.ts';
 import { type Issue, invalid } from '../core/schema/issues.ts';
 import { mismatch } from '../core/schema/parse.ts';
 import { readBy } from '../core/schema/walk.ts';
@@ -96,19 +98,10 @@ function toText(value: Json): string {
   return isJsonObject(value) || Array.isArray(value) ? JSON.stringify(value) : String(value);
 }
 
-/** Converts a value to a number. If a double cannot represent the number, it stays a text, as in responses. */
+/** Converts a value to a number. If a double does not hold the number, it stays a text, as in responses. */
 function toNumber(value: Json): number | string | null | undefined {
   if (typeof value !== 'string') return typeof value === 'number' && Number.isFinite(value) ? value : undefined;
-  const text = value.trim();
-  if (text === '') return null;
-  const number = Number(text);
-  if (!Number.isFinite(number)) return undefined;
-  // A double represents every number of up to 15 digits.
-  return /^-?\d+(?:\.\d+)?$/.test(text) && digitsOf(text) > 15 && String(number) !== text ? text : number;
-}
-
-function digitsOf(text: string): number {
-  return text.replace(/^-?0*\.?0*|\./g, '').length;
+  return value.trim() === '' ? null : numberIn(value);
 }
 
 const truths: ReadonlyMap<Json, boolean> = new Map<Json, boolean>([
@@ -130,7 +123,7 @@ function toBoolean(value: Json): boolean | undefined {
 function fromJsonText(text: string): Json | undefined {
   if (text.trim() === '') return null;
   try {
-    return JSON.parse(text);
+    return readJSON(text);
   } catch {
     return undefined;
   }

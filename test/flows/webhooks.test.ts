@@ -142,6 +142,7 @@ test('without inputs the workflow gets the event, and bodies of any kind are kep
   const { tenant, listener } = await aBoundListener({ options: { allowedMethods: 'ANY' } });
   const sent: [Sent, unknown][] = [
     [{ body: '{"a":1,"id":12345678901234567890}' }, { a: 1, id: '12345678901234567890' }],
+    [{ body: '{"p":1.10,"sum":12345678901234567890.5}' }, { p: 1.1, sum: '12345678901234567890.5' }],
     [
       { body: 'a=1&a=2&b=', headers: { 'content-type': 'application/x-www-form-urlencoded' } },
       { a: ['1', '2'], b: '' },

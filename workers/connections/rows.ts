@@ -1,7 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
-import { losesPrecision } from '#shared/core/exact-number.ts';
 import type { Json, JsonObject } from '#shared/core/json.ts';
-import { MAX_LEVELS, readJSON, TooDeep } from '#shared/core/lossless-json.ts';
+import { readJSON, TooDeep } from '#shared/core/lossless-json.ts';
 
 /** Bytes of one answer that are read; a longer answer is cut like one with too many rows. */
 export const MAX_READ_BYTES = 64 * 1024 * 1024;
@@ -44,7 +43,7 @@ export async function convertInParts<Raw, Row>(
 /** Parses a JSON value of a database. Numbers that a double cannot hold become texts, and so does a value of very many levels. */
 export function parseJson(text: string): Json {
   try {
-    return readJSON(text, { maxLevels: MAX_LEVELS, losesPrecision });
+    return readJSON(text);
   } catch (error) {
     if (error instanceof TooDeep) return text;
     throw error;

@@ -4,7 +4,7 @@ import { decodeText, NotText } from '#shared/core/charset.ts';
 import { AppError } from '#shared/core/errors.ts';
 import { quote } from '#shared/core/quote.ts';
 import { describeSyntax } from './client-error.ts';
-import { findUnsafeInteger } from './unsafe-integers.ts';
+import { findLossyNumber } from './lossy-numbers.ts';
 import { isEncodedUTF8 } from './utf8.ts';
 
 export interface Body {
@@ -75,9 +75,10 @@ export function bodyReader({ maxBytes }: { maxBytes: number }): ReadBody {
     const text = await readText(request, response);
     await mayParse(text?.length ?? 0);
     if (!text) return parseForm(request, response);
-    request.body = text.length === 0 ? {} : parse(request.body as string);
-    const number = await findUnsafeInteger(text);
-    if (number) throw new AppError('VALIDATION_ERROR', `${number} is more than a JSON number holds: send it as a text`);
+    const json = request.body as string;
+    request.body = text.length === 0 ? {} : parse(json);
+    const fault = await findLossyNumber(json);
+    if (fault) throw new AppError('VALIDATION_ERROR', fault);
     if (text.length > LARGE_BYTES) keepBeginning(response, text.subarray(0, BEGINNING).toString());
     return { value: request.body, bytes: text.length };
   };

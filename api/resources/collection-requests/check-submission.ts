@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { AppError } from '#shared/core/errors.ts';
+import { numberIn } from '#shared/core/exact-number.ts';
 import { hasMoreParts, isJsonObject, type Json, type JsonObject } from '#shared/core/json.ts';
 import { type Issue, invalid, within } from '#shared/core/schema/issues.ts';
 import { mismatch, parseValue } from '#shared/core/schema/parse.ts';
@@ -61,9 +62,10 @@ function readText(value: Json): Json | undefined {
   return typeof value === 'string' ? value : undefined;
 }
 
+/** A text with more digits than a double holds stays that text. */
 function readNumber(value: Json): Json | undefined {
-  const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
-  return typeof number === 'number' && Number.isFinite(number) ? number : undefined;
+  if (typeof value === 'string') return numberIn(value);
+  return typeof value === 'number' && Number.isFinite(value) ? value : undefined;
 }
 
 function choicesOf({ options = [] }: CollectionField): string[] {

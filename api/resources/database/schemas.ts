@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { isJsonObject, Json } from '#shared/core/json.ts';
+import { LossyNumber, parseExact } from '#shared/core/lossless-json.ts';
 import { NumberText } from '#shared/core/schema/number-text.ts';
 import { DatabaseFilterObject } from '#shared/datasources/tenant-database/filter.ts';
 import {
@@ -119,9 +120,10 @@ const FilterText = z
   .string()
   .transform((text, check) => {
     try {
-      return JSON.parse(text) as unknown;
-    } catch {
-      check.addIssue({ code: 'custom', message: 'must be JSON, such as {"id": {"=": 1}}; SQL text is not accepted' });
+      return parseExact(text);
+    } catch (error) {
+      const notJSON = 'must be JSON, such as {"id": {"=": 1}}; SQL text is not accepted';
+      check.addIssue({ code: 'custom', message: error instanceof LossyNumber ? error.message : notJSON });
       return z.NEVER;
     }
   })

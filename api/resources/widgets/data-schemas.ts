@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { Json, JsonObject } from '#shared/core/json.ts';
+import { LossyNumber, parseExact } from '#shared/core/lossless-json.ts';
 import { quote } from '#shared/core/quote.ts';
 import { WidgetAnswer } from '#shared/messaging/queues/widget-data.ts';
 import { Flag } from '../../http/fields/flag.ts';
@@ -24,10 +25,13 @@ export const DataQuery = z.object({
     .max(8_000)
     .default('{}')
     .transform((text, check) => {
-      const state = JsonObject.safeParse(parsed(text));
-      if (state.success) return state.data;
-      check.addIssue({ code: 'custom', message: `expected an object as JSON, received ${quote(text)}` });
-      return z.NEVER;
+      try {
+        return JsonObject.parse(parseExact(text));
+      } catch (error) {
+        const wrong = `expected an object as JSON, received ${quote(text)}`;
+        check.addIssue({ code: 'custom', message: error instanceof LossyNumber ? error.message : wrong });
+        return z.NEVER;
+      }
     })
     .meta({
       description: 'As JSON: values for the templates in the inputs of the queries',
@@ -83,11 +87,3 @@ export const WidgetsData = z
     message: Message,
   })
   .meta({ id: 'WidgetsData', examples: [exampleBulkData] });
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}

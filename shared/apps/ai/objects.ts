@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonObject } from '../../core/json.ts';
+import { readJSON } from '../../core/lossless-json.ts';
 import type { AIMessage } from './message.ts';
 
 /** Tells a model that its answer must be an object. */
@@ -9,7 +10,7 @@ export function objectIn(text: string): JsonObject | undefined {
   const [from, to] = [text.indexOf('{'), text.lastIndexOf('}')];
   if (from < 0 || to < from) return undefined;
   try {
-    const value: unknown = JSON.parse(text.slice(from, to + 1));
+    const value = readJSON(text.slice(from, to + 1));
     return isJsonObject(value) ? value : undefined;
   } catch {
     return undefined;

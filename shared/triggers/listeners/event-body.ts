@@ -66,15 +66,10 @@ function faultOf(error: unknown): unknown {
 
 function parsed(text: string): Json {
   try {
-    return readJSON(text, { maxLevels: MAX_LEVELS, losesPrecision: changesInteger });
+    return readJSON(text);
   } catch (error) {
     const why =
       error instanceof TooDeep ? `is nested deeper than ${MAX_LEVELS} levels` : 'is not JSON, as its type says';
     throw new AppError('VALIDATION_ERROR', `The body ${why}`, { cause: error });
   }
-}
-
-/** Whether a double would change the number. Such a number becomes a text, so that a long id survives. */
-function changesInteger(value: number, written: string): boolean {
-  return !Number.isFinite(value) || (/^-?\d+$/.test(written) && String(value) !== written);
 }

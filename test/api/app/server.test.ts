@@ -207,7 +207,9 @@ describe('the server', () => {
     ['{"n":1e400}', 'n: 1e400'],
     ['[{"a":[1,{"deep":-1E+309}]}]', 'deep: -1E+309'],
     ['[1.5,12345678901234e0300]', '1: 12345678901234e0300'],
-  ])('rejects a number that no double holds: %s', async (body, named) => {
+    ['{"price":12345678901234567890.5}', 'price: 12345678901234567890.5'],
+    ['{"small":1e-400}', 'small: 1e-400'],
+  ])('rejects a number that a double does not hold: %s', async (body, named) => {
     expect(await ada.send('POST', '/api/v1/anything', body)).toMatchObject({
       status: 400,
       body: {
@@ -217,7 +219,8 @@ describe('the server', () => {
   });
 
   test('accepts large and small numbers that a double holds, and such text', async () => {
-    const body = '{"large":1e300,"small":1e-400,"text":"1e400","word":"Infinity","other":"-1e999"}';
+    const body =
+      '{"large":1e300,"small":1e-300,"zeros":1.1000000000000000000,"text":"1e400","word":"Infinity","other":"-1e999"}';
 
     expect((await ada.send('POST', '/api/v1/anything', body)).body.received).toEqual(JSON.parse(body));
   });

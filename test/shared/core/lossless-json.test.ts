@@ -1,52 +1,61 @@
 import { describe, expect, test, vi } from 'vitest';
+import { isExact } from '#shared/core/exact-number.ts';
 import type { JsonObject } from '#shared/core/json.ts';
-import { isDeeper, readJSON, TooDeep } from '#shared/core/lossless-json.ts';
+import { isDeeper, LossyNumber, parseExact, readJSON, TooDeep } from '#shared/core/lossless-json.ts';
 import { readBody } from '#workers/datasources/http/body.ts';
 import { outputText } from '#workers/engine/values/outputs.ts';
 import { maskOutput } from '#workers/nodes/mask.ts';
 
-/** Loses every number that is written with more than three characters. */
-const all = { maxLevels: 5, losesPrecision: () => true };
-
 describe('readJSON', () => {
   test.each([
-    '{"a":1234,"b":[1234567890123456789,-1234.5e+6, 1234 ],"1234567890123456":"1234567890123456"}',
+    '{"a":1234,"b":[1234567890123456789,-0.1234567890123456789e+6, 1234 ],"1234567890123456":"1234567890123456"}',
     '"1234567890123456\\"1234567890123456"',
     '["\\\\", 12345678901234567, "\\\\\\"]1234", 1]',
     '1234567890123456789',
-    ' 12345678901234567\n',
+    ' 12345678901234567.5\n',
+    '[1.10, 1e400, -1E-400, 12345678901234567890.50, 100000000000000000e-17, 0.30000000000000004]',
     '[]',
-  ])('finds the numbers of %s as JSON.parse does', (text) => {
+  ])('makes texts of the numbers of %s that a double does not hold', (text) => {
     const asText = (_key: string, value: unknown, { source = '' }: { source?: string }) =>
-      typeof value === 'number' && source.length > 3 ? source : value;
+      typeof value === 'number' && !isExact(source) ? source : value;
 
     // TypeScript's declarations lack the third argument.
-    expect(readJSON(text, all)).toEqual(JSON.parse(text, asText as (key: string, value: unknown) => unknown));
+    expect(readJSON(text)).toEqual(JSON.parse(text, asText as (key: string, value: unknown) => unknown));
   });
 
   test.each([
-    '[01234567890123456]',
-    '{1234567890123456:1}',
-    '[1234567890123456-]',
+    '[01234567890123456789]',
+    '{12345678901234567:1}',
+    '[12345678901234567-]',
     '[12345678901234567 1]',
-    '[.1234567890123456]',
-    '1234567890123456 x',
-    '["1234567890123456',
+    '[.12345678901234567]',
+    '12345678901234567 x',
+    '["12345678901234567',
     '[1',
   ])('refuses %s, which is not JSON', (text) => {
-    expect(() => readJSON(text, all)).toThrow(SyntaxError);
+    expect(() => readJSON(text)).toThrow(SyntaxError);
   });
 
   test('refuses more levels than are allowed, however they are written', () => {
-    expect(readJSON('[[[[["[[[[[[", 1]]]]]', all)).toEqual([[[[['[[[[[[', 1]]]]]);
-    expect(() => readJSON('[[[[[{}]]]]]', all)).toThrow(TooDeep);
-    expect(() => readJSON('{"a":{"a":{"a":{"a":{"a":{"a":1}}}}}}', all)).toThrow(TooDeep);
+    expect(readJSON('[[[[["[[[[[[", 1]]]]]', 5)).toEqual([[[[['[[[[[[', 1]]]]]);
+    expect(() => readJSON('[[[[[{}]]]]]', 5)).toThrow(TooDeep);
+    expect(() => readJSON('{"a":{"a":{"a":{"a":{"a":{"a":1}}}}}}', 5)).toThrow(TooDeep);
     expect([isDeeper('[[[[[[]]]]]]', 5), isDeeper('[[[[[]]]]]', 5), isDeeper('[[],[],[],[],[],[]]', 5)]).toEqual([
       true,
       false,
       false,
     ]);
   });
+});
+
+test.each([
+  ['{"a":[1,{"the \\"key\\"":12345678901234567890.5}]}', 'the "key": 12345678901234567890.5 is more than'],
+  ['[0,[1],1e400]', '2: 1e400 is more than'],
+  ['12345678901234567890', '12345678901234567890 is more than'],
+  [`[${'1'.repeat(1_000)}]`, `0: ${'1'.repeat(60)}… is more than`],
+])('parseExact refuses a number of %s by its key', (text, message) => {
+  expect(() => parseExact(text)).toThrow(LossyNumber);
+  expect(() => parseExact(text)).toThrow(message);
 });
 
 describe('an answer of a server', () => {

@@ -111,11 +111,22 @@ describe('a value becomes', () => {
   });
 
   test('a number only where a number holds every digit of the text', () => {
-    for (const text of ['9007199254740993', '-9007199254740993', '12345678901234567890', '0.12345678901234567'])
+    for (const text of [
+      '9007199254740992',
+      '-9007199254740993',
+      '12345678901234567890.5',
+      '0.12345678901234567',
+      '1e-400',
+    ])
       expect(given('number', text)).toBe(text);
-    for (const text of ['9007199254740992', '1234567890123456', '0.1234567890123456'])
+    for (const text of ['9007199254740991', '1234567890123456', '0.1234567890123456', '1.100000000000000000'])
       expect(given('number', text)).toBe(Number(text));
     expect(given('number', '1000000000000000000000')).toBe('1000000000000000000000');
+  });
+
+  test('an object or a list from JSON, with its numbers as they are written', () => {
+    expect(given('object', '{"n":12345678901234567890.5,"m":1.10}')).toEqual({ n: '12345678901234567890.5', m: 1.1 });
+    expect(given('array', '[1e400]')).toEqual(['1e400']);
   });
 
   test('true or false', () => {

@@ -25,7 +25,7 @@ export const connectGraphql: Connector<typeof graphql> = (options, { outbound })
   const secrets = [...credentials.secrets, ...options.headers.map(({ value }) => value)];
 
   async function sendOperation(
-    requestFields: JsonObject,
+    body: string,
     signal: AbortSignal,
     extraHeaders: Record<string, string> = {},
   ): Promise<Json> {
@@ -37,7 +37,7 @@ export const connectGraphql: Connector<typeof graphql> = (options, { outbound })
       ...headersOf(options.headers),
       ...credentials.headers,
     };
-    const request = { url, method: 'POST', headers, body: JSON.stringify(requestFields) };
+    const request = { url, method: 'POST', headers, body };
     const response = await fetch(request, AbortSignal.any([signal, timeout])).catch((error: unknown) => {
       throw timeout.aborted && !signal.aborted ? upstreamError('timeout', whereOf(url), error) : error;
     });
@@ -64,21 +64,20 @@ export const connectGraphql: Connector<typeof graphql> = (options, { outbound })
 
   return {
     async test(signal) {
-      await sendOperation({ query: '{ __typename }' }, signal);
+      await sendOperation(JSON.stringify({ query: '{ __typename }' }), signal);
     },
     async execute({ query }, { signal, idempotencyKey }) {
       checkOperation(query);
-      const { operationName } = query;
       const isKeyed = query.operationType === 'mutation' && idempotencyKey !== null;
       const data = await sendOperation(
-        { query: query.query, variables: variablesOf(query), ...(operationName !== undefined && { operationName }) },
+        operationOf(query),
         signal,
         isKeyed ? { 'idempotency-key': encodeURIComponent(idempotencyKey) } : {},
       );
       return { data };
     },
     async browse(path, signal) {
-      const schema = await sendOperation({ query: INTROSPECTION }, signal);
+      const schema = await sendOperation(JSON.stringify({ query: INTROSPECTION }), signal);
       return path.length === 0 ? rootsOf(schema) : fieldsOf(schema, path);
     },
     [Symbol.asyncDispose]: () => fetch[Symbol.asyncDispose](),
@@ -91,9 +90,15 @@ export function credentialsOf({ authType, bearerToken, apiKey, basicAuth }: Opti
   return authType === 'basic' ? basic(basicAuth.username, basicAuth.password) : nothing;
 }
 
-function variablesOf({ variables }: Query): JsonObject {
-  if (typeof variables !== 'string') return variables;
-  if (variables.trim() === '') return {};
+/** The request as JSON. Variables that are a text are sent as they are written, since a double does not hold each of their numbers. */
+function operationOf({ query, operationName, variables }: Query): string {
+  const fields = JSON.stringify({ query, ...(operationName !== undefined && { operationName }) });
+  return `${fields.slice(0, -1)},"variables":${variablesOf(variables)}}`;
+}
+
+function variablesOf(variables: Query['variables']): string {
+  if (typeof variables !== 'string') return JSON.stringify(variables);
+  if (variables.trim() === '') return '{}';
   let parsed: unknown;
   try {
     parsed = JSON.parse(variables);
@@ -101,7 +106,7 @@ function variablesOf({ variables }: Query): JsonObject {
     throw invalidField('variables', 'is not JSON', { cause });
   }
   if (!isJsonObject(parsed)) throw invalidField('variables', 'must be an object');
-  return parsed;
+  return variables;
 }
 
 /** Checks that the query has one operation of the given name, and that it is of the declared type: a "query" must not mutate. */

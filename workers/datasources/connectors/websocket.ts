@@ -4,7 +4,7 @@ import WebSocket, { type RawData } from 'ws';
 import { currentReservation } from '#shared/concurrency/work-context.ts';
 import { AppError } from '#shared/core/errors.ts';
 import type { Json } from '#shared/core/json.ts';
-import { MAX_LEVELS, readJSON } from '#shared/core/lossless-json.ts';
+import { readJSON } from '#shared/core/lossless-json.ts';
 import type { websocket } from '#shared/datasources/types/websocket.ts';
 import { createBackPressure } from '../../connections/back-pressure.ts';
 import { whereOf } from '../../outbound/fetch.ts';
@@ -102,13 +102,13 @@ function nextMessage(socket: WebSocket, where: string): Promise<Json> {
   return promise;
 }
 
-/** JSON as JSON, text and JSON of very many levels as text, bytes as base64. */
+/** JSON as JSON, with texts for numbers that a double does not hold; text and JSON of very many levels as text, bytes as base64. */
 function read(message: RawData, isBinary: boolean): Json {
   const bytes = Array.isArray(message) ? Buffer.concat(message) : Buffer.from(message as Buffer);
   if (isBinary) return bytes.toString('base64');
   const text = bytes.toString('utf8');
   try {
-    return readJSON(text, { maxLevels: MAX_LEVELS, losesPrecision: () => false });
+    return readJSON(text);
   } catch {
     return text;
   }

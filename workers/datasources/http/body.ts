@@ -1,6 +1,5 @@
 import { decodeText, NotText } from '#shared/core/charset.ts';
 import { AppError } from '#shared/core/errors.ts';
-import { isUnsafeInteger } from '#shared/core/exact-number.ts';
 import { isJsonObject, type Json } from '#shared/core/json.ts';
 import { MAX_LEVELS, readJSON, TooDeep } from '#shared/core/lossless-json.ts';
 import { isJSONType, isMarkupType, readMediaType } from '#shared/core/media-type.ts';
@@ -37,10 +36,10 @@ export function fieldsOf(value: Json): [string, string][] {
   return Object.entries(fields).flatMap(([name, child]) => flatten(name, child));
 }
 
-/** Parses an object; an empty text is an object without fields. */
+/** Parses an object; an empty text is an object without fields. A number that a double does not hold stays as it is written. */
 export function parseFields(text: string): unknown {
   try {
-    return text.trim() === '' ? {} : JSON.parse(text);
+    return text.trim() === '' ? {} : readJSON(text);
   } catch (cause) {
     throw invalidField('body', 'must be an object of fields', { cause });
   }
@@ -107,16 +106,9 @@ function tryText(body: Buffer): string | undefined {
 
 function parse(text: string, { url }: HTTPResponse): Json {
   try {
-    return readJSON(text, { maxLevels: MAX_LEVELS, losesPrecision: losesDigits });
+    return readJSON(text);
   } catch (cause) {
     const what = cause instanceof TooDeep ? `nested deeper than ${MAX_LEVELS} levels` : 'not JSON';
     throw new AppError('UPSTREAM_FAILED', `The response of ${whereOf(url)} is ${what}`, { cause, retry: false });
   }
-}
-
-/** Whether a double cannot represent the written number, which is then returned as text. */
-function losesDigits(value: number, written: string): boolean {
-  if (!Number.isFinite(value)) return true;
-  if (Number.isInteger(value)) return isUnsafeInteger(value);
-  return written.replace(/[eE].*$/, '').replace(/^-?0*\.?0*|\./g, '').length > 17;
 }

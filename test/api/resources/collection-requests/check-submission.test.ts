@@ -31,3 +31,12 @@ describe('an answer that would be checked against very many schemas', () => {
     expect(checkSubmission(listOf(items), { a })).toEqual({ a });
   });
 });
+
+test('the digits of a number survive that a double does not hold', () => {
+  const form = { fields: [{ key: 'a', fieldType: 'number' }] };
+
+  for (const a of ['12345678901234567890.5', '9007199254740993', '1e-400'])
+    expect(checkSubmission(form, { a })).toEqual({ a });
+  expect(checkSubmission(form, { a: ' 12.50 ' })).toEqual({ a: 12.5 });
+  expect(() => checkSubmission(form, { a: '1e400' })).toThrow('expected a number');
+});

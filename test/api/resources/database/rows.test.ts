@@ -236,6 +236,16 @@ test('the same Idempotency-Key adds rows once, and repeats the error for a refus
   expect(idsOf(await find({}))).toEqual([1]);
 });
 
+test('a number of a filter that a double does not hold is refused', async () => {
+  const q = encodeURIComponent('{"id":{"=":12345678901234567890.5}}');
+  const { status, body } = await api.get(`${rows}?q=${q}`);
+
+  expect([status, body.error.message]).toEqual([
+    400,
+    'q: =: 12345678901234567890.5 is more than a JSON number holds: send it as a text',
+  ]);
+});
+
 test('a duplicate row is a conflict that names the constraint', async () => {
   await add({ id: 1 });
 

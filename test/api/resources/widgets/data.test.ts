@@ -276,6 +276,8 @@ test('a wrong state, and a wrong binding of a widget that is not stored, are nam
   const binding = { dataQueryID: newID(), datasetFields: [] };
   const given = await api.post('T/widgets/data', { widgetConfig: { dataQueries: [binding] } });
 
+  const lossy = await api.get(`T/widgets/${id}/data?state={"n":12345678901234567890.5}`);
   expect(wrong.body.error.message).toBe('state: expected an object as JSON, received "[1]"');
+  expect(lossy.body.error.message).toContain('state: n: 12345678901234567890.5 is more than a JSON number holds');
   expect(given.body.error.details.issues[0].path).toEqual(['widgetConfig', 'dataQueries', 0, 'datasetFields']);
 });

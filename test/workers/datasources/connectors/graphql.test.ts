@@ -67,6 +67,16 @@ test('values are passed as variables and cannot change the query', async () => {
   ).rejects.toMatchObject({ code: 'VALIDATION_ERROR', message: /must be a variable/ });
 });
 
+test('variables that are a text are sent digit by digit', async () => {
+  await using api = await open();
+  const variables = '{"id": 12345678901234567890.5, "list": [{{inputs.n}}, 1e400]}';
+
+  await api.datasource.execute({ query: 'query ($id: ID!) { user(id: $id) { id } }', variables }, { n: '9' });
+
+  expect(api.server.seen[0]?.body).toContain('"variables":{"id": 12345678901234567890.5, "list": ["9", 1e400]}}');
+  await expect(api.datasource.execute({ query: '{ fail }', variables: '[1]' })).rejects.toThrow('must be an object');
+});
+
 test('a mutation must be declared as one', async () => {
   await using api = await open();
   const query = 'mutation($name: String!) { rename(id: "1", name: $name) { name } }';

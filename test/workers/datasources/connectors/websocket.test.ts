@@ -60,6 +60,17 @@ test('bytes are read as base64, and no reply is awaited unless requested', async
   expect(seen).toEqual(['1', '2']);
 });
 
+test('numbers of a reply that a double does not hold are texts', async () => {
+  await using opened = await open(echo);
+  const message = '{"id": 7615917337495251231, "n": [1e400, 0.1234567890123456789, 1.10], "deep": {"n": -0}}';
+
+  expect((await opened.datasource.execute({ message, messageFormat: 'text' })).data).toEqual({
+    id: '7615917337495251231',
+    n: ['1e400', '0.1234567890123456789', 1.1],
+    deep: { n: -0 },
+  });
+});
+
 test('a missing reply is awaited up to the time limit, and the server sees the end', async () => {
   await using opened = await open(() => undefined, { timeout: 1 });
 

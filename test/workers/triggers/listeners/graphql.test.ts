@@ -47,3 +47,32 @@ test.each([
 
   await eventually(() => expect(received.events.map(({ body }) => body.toString())).toEqual([`{"orders":"${path}"}`]));
 });
+
+test('numbers are passed on, and variables sent, as they are written', async () => {
+  const server = new WebSocketServer({ host: '127.0.0.1', port: 0 });
+  await once(server, 'listening');
+  const { promise: subscribed, resolve } = Promise.withResolvers<string>();
+  server.on('connection', (socket) =>
+    socket.on('message', (message) => {
+      const { type, id } = JSON.parse(String(message));
+      if (type === 'connection_init') socket.send('{"type":"connection_ack"}');
+      if (type !== 'subscribe') return;
+      resolve(String(message));
+      socket.send(
+        `{"id":"${id}","type":"next","payload":{"data":{"n":[7615917337495251231,12345678901234567890.5,1.10]}}}`,
+      );
+    }),
+  );
+  const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+  const config = { subscription: 'subscription { orders }', variables: '{"min": 12345678901234567890.5}' };
+  await using received = await receiveEvents('graphql', { options: { endpoint }, config });
+
+  expect(await subscribed).toContain('"variables":{"min":12345678901234567890.5}');
+  await eventually(() =>
+    expect(received.events.map(({ body }) => body.toString())).toEqual([
+      '{"n":["7615917337495251231","12345678901234567890.5",1.1]}',
+    ]),
+  );
+  for (const client of server.clients) client.terminate();
+  server.close();
+});

@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { hash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { newID } from '#shared/core/ids.ts';
-import { MAX_LEVELS, readJSON } from '#shared/core/lossless-json.ts';
+import { readJSON } from '#shared/core/lossless-json.ts';
 import { isRefusedStatement } from '#shared/db/pool.ts';
 import type { CountedQuota } from '#shared/tenants/counted-quotas.ts';
 import { DEDUP_SECONDS } from '#shared/triggers/listeners/dedup-window.ts';
@@ -198,7 +198,7 @@ function isJSON(body: Buffer): boolean {
   const text = body.toString('utf8');
   if (text.length > MAX_READ_BYTES) return /^\s*[[{]/.test(text) && /[\]}]\s*$/.test(text.slice(-10));
   try {
-    readJSON(text, { maxLevels: MAX_LEVELS, losesPrecision: () => false });
+    readJSON(text);
     return true;
   } catch {
     return false;

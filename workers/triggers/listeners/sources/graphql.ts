@@ -1,7 +1,9 @@
 import { createClient, type FormattedExecutionResult } from 'graphql-ws';
 import WebSocket from 'ws';
 import { AppError } from '#shared/core/errors.ts';
+import { isExact } from '#shared/core/exact-number.ts';
 import { isJsonObject, type JsonObject } from '#shared/core/json.ts';
+import { readJSON } from '#shared/core/lossless-json.ts';
 import type { graphql as graphqlDatasource } from '#shared/datasources/types/graphql.ts';
 import type { graphql } from '#shared/triggers/listeners/types/graphql.ts';
 import { credentialsOf } from '../../../datasources/connectors/graphql.ts';
@@ -41,6 +43,7 @@ export const graphqlSource: GraphqlSource = {
           maxPayload: MAX_MESSAGE_BYTES,
         });
         this.on('error', (error) => reject(upstreamError('refused', where, error)));
+        passParsed(this);
       }
     }
     const client = createClient({
@@ -85,10 +88,35 @@ function takeResult(
   recordArrival({ body: Buffer.from(JSON.stringify(data ?? null)), meta, contentType: 'application/json' });
 }
 
+/** Passes messages to the client as values. It would parse them itself, and round numbers that a double does not hold. */
+function passParsed(socket: WebSocket): void {
+  const set = (listener: ((event: { data: unknown }) => void) | null) => {
+    socket.removeAllListeners('message');
+    if (listener) socket.on('message', (data) => listener({ data: parsed(data.toString()) }));
+  };
+  Object.defineProperty(socket, 'onmessage', { set });
+}
+
+/** A text that is not JSON stays one: the client names the fault. */
+function parsed(text: string): unknown {
+  try {
+    return readJSON(text);
+  } catch {
+    return text;
+  }
+}
+
+/** Variables as they are written: numbers that a double does not hold are sent digit by digit. */
 function variablesOf(variables: Context['config']['variables']): JsonObject {
   if (typeof variables !== 'string') return variables;
-  const parsed: unknown = variables.trim() === '' ? {} : JSON.parse(variables);
-  return isJsonObject(parsed) ? parsed : {};
+  const value: unknown = variables.trim() === '' ? {} : JSON.parse(variables, asWritten);
+  return isJsonObject(value) ? value : {};
+}
+
+function asWritten(_key: string, value: unknown, { source }: { source?: string } = {}): unknown {
+  // Safe: TypeScript's declarations lack the method.
+  const { rawJSON } = JSON as unknown as { rawJSON(text: string): unknown };
+  return typeof value === 'number' && source !== undefined && !isExact(source) ? rawJSON(source) : value;
 }
 
 /** Maps closing codes of the protocol, and errors of the subscription itself. */
