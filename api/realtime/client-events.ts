@@ -19,6 +19,7 @@ import {
   lackOf,
   requireGrant,
 } from './sockets/join.ts';
+import { refuseLossyNumbers } from './sockets/lossy-numbers.ts';
 import { pageRoom, rooms } from './sockets/rooms.ts';
 import { type ClientSocket, isStuck } from './sockets/socket.ts';
 
@@ -194,6 +195,7 @@ function answer(socket: ClientSocket, context: EventContext, { event, work }: Na
     const reply = typeof acknowledge === 'function' ? acknowledge : () => undefined;
     try {
       await countEvent(socket, context);
+      refuseLossyNumbers(payload);
       const { answer: fields, begin } = await work(payload);
       reply({ success: true, ...fields });
       begin();

@@ -25,6 +25,7 @@ import { startQuestionChanges } from './feeds/question-changes.ts';
 import { sendReminders } from './feeds/reminders.ts';
 import { startRunChanges } from './feeds/tenant-run-changes.ts';
 import { recheck, startRechecks } from './recheck.ts';
+import { markLossyNumbers } from './sockets/lossy-numbers.ts';
 import type { SocketServer } from './sockets/socket.ts';
 import { createSocketLimits } from './sockets/socket-limits.ts';
 
@@ -60,6 +61,7 @@ export function createGateway({ server, context, watch, connections }: Dependenc
     maxHttpBufferSize: MAX_BYTES,
     serveClient: false,
   });
+  markLossyNumbers(io);
 
   // Each request by polling is counted until its answer, since the connection of a proxy stays open for others; a WebSocket until it
   // closes. engine.io asks `allowRequest` about the first request of a socket only.

@@ -103,6 +103,12 @@ test('a running workflow reads the input of a widget, before and after it waits,
   const late = await other.ask('widget_send_input', { ...input, data: { word: 'two' }, idempotencyKey: newID() });
   await ended(other, two.instanceID);
   expect([late.reached, statusOf(other, two.instanceID).output]).toEqual([1, { heard: 'two' }]);
+  // TypeScript's declarations lack the method.
+  const { rawJSON } = JSON as unknown as { rawJSON(text: string): unknown };
+  const lossy = { sums: [rawJSON('12345678901234567890.5')] };
+  expect(await other.ask('widget_send_input', { ...input, data: lossy })).toMatchObject({
+    error: { code: 'VALIDATION_ERROR', message: expect.stringContaining('0: 12345678901234567890.5 is more than') },
+  });
   const refused = await other.ask('widget_send_input', { widgetID: widget.id, inputType: 'action' });
   expect(refused).toMatchObject({ success: false, error: { code: 'CONFLICT' } });
   requireContracts(socket);
