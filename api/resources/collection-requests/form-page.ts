@@ -10,28 +10,31 @@ import type { ShownToHolder } from './schemas.ts';
 
 type Shown = z.output<typeof ShownToHolder>;
 
-// The script posts to the address of the page. An input that is no number is sent as a text, so that the server names
-// the fault.
+// The script posts to the address of the page. An input that is no number, or has more digits than every double holds, is sent as a
+// text, and JSON as it is written, so that the server names the fault.
 const script = `
 const form = document.querySelector('form');
 const outcome = document.querySelector('[role=status]');
 const readers = {
-  text: (field) => field.value || undefined,
-  number: (field) => field.value === '' ? undefined : Number.isNaN(Number(field.value)) ? field.value : Number(field.value),
-  checkbox: (field) => field.checked,
-  json: (field) => field.value.trim() === '' ? undefined : JSON.parse(field.value),
+  text: (field) => field.value ? JSON.stringify(field.value) : undefined,
+  number: (field) => field.value === '' ? undefined : isSure(field.value) ? field.value : JSON.stringify(field.value),
+  checkbox: (field) => String(field.checked),
+  json: (field) => field.value.trim() === '' ? undefined : (JSON.parse(field.value), field.value),
 };
+const isSure = (text) => /^-?(0|[1-9][0-9]*)([.][0-9]+)?(e[+-]?[0-9]{1,2})?$/i.test(text) && text.replace(/[^0-9]/g, '').length <= 15;
 form?.addEventListener('submit', async (event) => {
   event.preventDefault();
-  const answer = {};
+  const fields = [];
+  let answer;
   try {
     for (const field of form.elements) {
       const value = field.dataset.as && readers[field.dataset.as](field);
-      if (value !== undefined && field.dataset.as) field.dataset.whole ? Object.assign(answer, value) : answer[field.name] = value;
+      if (value !== undefined && field.dataset.as) field.dataset.whole ? answer = value : fields.push(JSON.stringify(field.name) + ':' + value);
     }
-    if (event.submitter?.name) answer[event.submitter.name] = event.submitter.value;
+    if (event.submitter?.name) fields.push(JSON.stringify(event.submitter.name) + ':' + JSON.stringify(event.submitter.value));
+    answer ??= '{' + fields.join(',') + '}';
     const response = await fetch(location.href, {
-      method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ submittedData: answer }),
+      method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"submittedData":' + answer + '}',
     });
     const body = await response.json();
     outcome.textContent = body.message ?? body.error.message;

@@ -460,6 +460,7 @@ describe.skipIf(found.path === null)('the page of a link, in a browser', () => {
         { key: 'amount', label: 'Amount', fieldType: 'number', required: true },
         { key: 'reason', label: '<img src=x onerror=alert(1)>', fieldType: 'dropdown', options: ['late', 'broken'] },
         { key: 'urgent', label: 'Urgent', fieldType: 'checkbox' },
+        { key: 'exact', label: 'Exact', fieldType: 'number' },
       ],
     };
     const { instanceID, requestID } = await asked(form);
@@ -475,14 +476,36 @@ describe.skipIf(found.path === null)('the page of a link, in a browser', () => {
     // The browser tells of the refusal itself.
     expect(faults.splice(0)).toEqual([expect.stringContaining('status of 400')]);
     await page.getByLabel('Amount').fill('12.5');
+    await page.getByLabel('Exact').fill('12345678901234567890.5');
     await page.getByRole('button', { name: 'Send' }).click();
     await page.locator('form').waitFor({ state: 'detached' });
 
-    expect((await ended(instanceID)).output).toEqual({ value: { amount: 12.5, reason: 'broken', urgent: true } });
+    expect((await ended(instanceID)).output).toEqual({
+      value: { amount: 12.5, reason: 'broken', urgent: true, exact: '12345678901234567890.5' },
+    });
     expect(faults).toEqual([]);
     await page.goto(link);
     expect(await page.getByRole('heading').textContent()).toBe('This form cannot be answered');
     expect(await page.locator('form').count()).toBe(0);
+  });
+
+  test('sends JSON as it is written', async () => {
+    const formSchema = { type: 'object', properties: { n: { type: 'number' }, more: {} } };
+    const form = { type: 'dataCollection', answerByLink: true, outputVariable: 'value', formSchema };
+    const { instanceID, requestID } = await asked(form);
+    await page.goto(await linkTo(requestID));
+    await page.getByLabel('n', { exact: true }).fill('1.50');
+    await page.getByLabel('more').fill('{"sum": 12345678901234567890.5}');
+    await page.getByRole('button', { name: 'Send' }).click();
+    await page.getByRole('status').filter({ hasText: 'sum: 12345678901234567890.5 is more than' }).waitFor();
+    expect(faults.splice(0)).toEqual([expect.stringContaining('status of 400')]);
+
+    await page.getByLabel('more').fill('{"sum": "12345678901234567890.5"}');
+    await page.getByRole('button', { name: 'Send' }).click();
+    await page.locator('form').waitFor({ state: 'detached' });
+
+    expect((await ended(instanceID)).output).toEqual({ value: { n: 1.5, more: { sum: '12345678901234567890.5' } } });
+    expect(faults).toEqual([]);
   });
 
   test('has the buttons of an approval, with a comment', async () => {
