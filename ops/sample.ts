@@ -5,6 +5,7 @@
 import { parseArgs } from 'node:util';
 import { z } from 'zod';
 import type { Json } from '#shared/core/json.ts';
+import { parseExact } from '#shared/core/lossless-json.ts';
 import { createCall, developmentToken, sampleTenant } from './samples/call.ts';
 import { commandsOf } from './samples/commands.ts';
 import { installSample } from './samples/install.ts';
@@ -76,7 +77,7 @@ function valuesOf({ variables }: Sample, given: readonly string[]): Record<strin
 function readValue(text: string, sample: Json): Json {
   if (typeof sample === 'string') return text;
   try {
-    return JSON.parse(text) as Json;
+    return parseExact(text) as Json;
   } catch {
     throw new Error(`--set: expected a value like ${JSON.stringify(sample)}, received "${text}"`);
   }

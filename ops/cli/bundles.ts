@@ -2,6 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import type { Command } from 'commander';
 import type { Answer, Input } from '../client/index.ts';
 import type { Acting } from './acting.ts';
+import { LossyNumber, parseExact } from './exact-json.ts';
 import { Failed, UsageError } from './exit.ts';
 import { stableJSON, tableOf } from './output.ts';
 import type { Session } from './session.ts';
@@ -63,9 +64,10 @@ async function bodyOf(file: string, overwrite = false): Promise<Input<'planImpor
     throw new UsageError(`${file} cannot be read`);
   });
   try {
-    return { bundle: JSON.parse(text), onConflict: overwrite ? 'overwrite' : 'skip' };
-  } catch {
-    throw new UsageError(`${file} is no JSON`);
+    // Safe: the service checks the bundle.
+    return { bundle: parseExact(text) as never, onConflict: overwrite ? 'overwrite' : 'skip' };
+  } catch (error) {
+    throw new UsageError(error instanceof LossyNumber ? `${file}: ${error.message}` : `${file} is no JSON`);
   }
 }
 

@@ -1,6 +1,7 @@
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { components } from '../client/index.ts';
+import { parseExact } from './exact-json.ts';
 import { UsageError } from './exit.ts';
 import { stableJSON } from './output.ts';
 
@@ -123,7 +124,7 @@ async function isWorkflow(dir: string): Promise<boolean> {
 
 function parsed(path: string, text: string): Partial<WorkflowFile> {
   try {
-    return JSON.parse(text) as Partial<WorkflowFile>;
+    return parseExact(text) as Partial<WorkflowFile>;
   } catch (error) {
     throw new UsageError(`${path}: ${(error as Error).message}`);
   }

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import { type Acting, collected, wholeNumber } from './acting.ts';
+import { LossyNumber, parseExact } from './exact-json.ts';
 import { UsageError } from './exit.ts';
 import { pushWorkflows } from './push.ts';
 import { findByTitle, type Session } from './session.ts';
@@ -105,10 +106,19 @@ async function runWorkflow(session: Session, word: string, options: RunOptions):
 async function objectIn(text: string | undefined): Promise<Record<string, never>> {
   if (text === undefined) return {};
   const json = text.startsWith('@') ? await readFile(text.slice(1), 'utf8') : text;
-  const value = valueIn(json);
+  const value = objectFrom(json);
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw new UsageError(`--args: expected a JSON object, received ${json.slice(0, 80)}`);
   return value as Record<string, never>;
+}
+
+function objectFrom(json: string): unknown {
+  try {
+    return parseExact(json);
+  } catch (error) {
+    if (error instanceof LossyNumber) throw new UsageError(`--args: ${error.message}`);
+    return undefined;
+  }
 }
 
 function pairIn(text: string): [string, never] {
@@ -118,9 +128,10 @@ function pairIn(text: string): [string, never] {
   return [text.slice(0, at), valueIn(text.slice(at + 1)) as never];
 }
 
+/** JSON as a value; another text, or a number that is not held exactly, as it is. */
 function valueIn(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseExact(text);
   } catch {
     return text;
   }

@@ -182,7 +182,8 @@ module.exports = {
       from: { path: '^ops/console/' },
       to: {
         path: '^(api|workers|shared|ops|test)/',
-        pathNot: '^ops/console/|^ops/client/rest\\.ts$|^shared/messaging/realtime/events\\.ts$',
+        pathNot:
+          '^ops/console/|^ops/client/rest\\.ts$|^shared/messaging/realtime/events\\.ts$|^shared/core/(exact-number|lossless-json)\\.ts$',
       },
     },
     {

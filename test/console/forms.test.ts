@@ -44,6 +44,7 @@ test('templates in JSON stand with quotes or without, and become texts', () => {
   });
   expect(() => parseTemplateJSON('{{{inputs.key}}: 1')).toThrow(SyntaxError);
   expect(() => parseTemplateJSON('[{{inputs.level}}] text')).toThrow(SyntaxError);
+  expect(() => parseTemplateJSON('{"a": {{x}}, "n": 12345678901234567890.5}')).toThrow('n: 12345678901234567890.5 is');
 });
 
 test('a fault stays until its field changes, also one within a value', () => {

@@ -109,6 +109,7 @@ gantry workflows push flows --json
 gantry workflows run "Double" --arg n=21 --watch > output.json 2> progress.txt
 cat output.json
 sed -i 's/return.*/throw new Error("no stock");/' flows/double/code/double.js
+if gantry workflows run "Double" --args '{"n":12345678901234567890.5}' 2> refused.txt; then exit 9; fi
 gantry workflows push flows
 if gantry workflows run "Double" --arg n=1 --wait 2> failure.txt; then exit 9; else echo "ended with $?"; fi
 gantry workflows run "Double" --wait > /dev/null
@@ -138,6 +139,7 @@ test('a pipeline saves a workflow from its folder, runs it, reads its output, an
   expect(ended, ended.notes).toMatchObject({ code: 1, out: expect.stringContaining('ended with 1') });
   expect(ended.out).toContain('"action": "create"');
   expect(await readFile(join(dir, 'output.json'), 'utf8')).toContain('42');
+  expect(await readFile(join(dir, 'refused.txt'), 'utf8')).toContain('--args: 12345678901234567890.5 is more than');
   expect(await readFile(join(dir, 'progress.txt'), 'utf8')).toMatch(/SUCCESS +double .*42[\s\S]*COMPLETED/);
   expect(await readFile(join(dir, 'failure.txt'), 'utf8')).toContain('no stock');
   const { mode } = await stat(join(dir, 'ci/gantry/profiles.json'));

@@ -2,6 +2,7 @@ import { NumberInput, Select, Stack, Text, TextInput } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
+import { parseExact } from '#shared/core/lossless-json.ts';
 import { createCronJob, saveCronJob, schedulePreviewRead } from '../client/cron.ts';
 import { useMay } from '../client/may.ts';
 import { dataQueriesRead } from '../client/queries-of-tenant.ts';
@@ -44,7 +45,7 @@ export function CronJobForm({ tenantID, job, onSaved, onClose }: Props) {
     async mutationFn() {
       const { subject, inputs, ...given } = draft;
       const about = given.cronJobType === 'workflow' ? { workflowID: subject } : { dataQueryID: subject };
-      const inputValues = inputs.trim() === '' ? {} : { inputValues: JSON.parse(inputs) };
+      const inputValues = inputs.trim() === '' ? {} : { inputValues: parseExact(inputs) };
       const wanted = { ...given, cronJobConfig: { ...about, ...inputValues } } as Schemas['CronJobCreate'];
       const id = job ? job.cronJobID : await createCronJob(tenantID, wanted);
       if (job) await saveCronJob({ tenantID, cronJobID: id }, wanted);

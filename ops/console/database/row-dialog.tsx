@@ -1,5 +1,6 @@
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
+import { parseExact } from '#shared/core/lossless-json.ts';
 import {
   addRow,
   changeRow,
@@ -35,7 +36,7 @@ export function RowDialog({ ids, table, row, onSettled, onClose }: Props) {
   );
   const save = useMutation({
     mutationFn: async () => {
-      const entered = JSON.parse(text) as Row;
+      const entered = parseExact(text) as Row;
       if (!row) return addRow(ids, entered);
       const changed = Object.entries(entered).filter(
         ([name, value]) => JSON.stringify(value) !== JSON.stringify(row[name]),

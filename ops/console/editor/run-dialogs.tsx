@@ -2,6 +2,7 @@ import { Button, Checkbox, Group, Modal, Stack, Text } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { type FormEvent, useState } from 'react';
+import { parseExact } from '#shared/core/lossless-json.ts';
 import type { Schemas } from '../client/types.ts';
 import { testWorkflow, type WorkflowIDs } from '../client/workflows.ts';
 import { StartForm } from '../run/start-run.tsx';
@@ -28,8 +29,8 @@ export function TestRun({ ids, base, draft, onClose }: Props & { draft: Draft })
       testWorkflow(ids.tenantID, {
         ...bodyOf(draft),
         workflowOptions: base.workflowOptions as NonNullable<Test['workflowOptions']>,
-        args: JSON.parse(input),
-        pinned: JSON.parse(pinned),
+        args: parseExact(input) as Test['args'],
+        pinned: parseExact(pinned) as Test['pinned'],
         dryRun,
       }),
   });

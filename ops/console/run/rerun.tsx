@@ -3,6 +3,7 @@ import { useDebouncedValue } from '@mantine/hooks';
 import { keepPreviousData, useMutation, useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { type FormEvent, useState } from 'react';
+import { parseExact } from '#shared/core/lossless-json.ts';
 import { body, rest } from '../client/rest.ts';
 import { nodesOf } from '../client/run-steps.ts';
 import type { Run, Schemas } from '../client/types.ts';
@@ -105,10 +106,10 @@ function requestOf({ start, nodeID, version, args }: Choice): Asked | undefined 
   return nodeID === null ? undefined : { from: { nodeID }, ...more };
 }
 
-/** Null: not an object in JSON. */
+/** Null: not an object in JSON, or one with a number that a double does not hold. */
 function parsed(text: string): NonNullable<Asked>['args'] | null {
   try {
-    const value: unknown = JSON.parse(text);
+    const value = parseExact(text);
     return typeof value === 'object' && !Array.isArray(value) ? (value as NonNullable<Asked>['args']) : null;
   } catch {
     return null;

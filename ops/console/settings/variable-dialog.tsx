@@ -1,6 +1,7 @@
 import { Checkbox, PasswordInput, SegmentedControl, TextInput } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
+import { parseExact } from '#shared/core/lossless-json.ts';
 import type { Schemas } from '../client/types.ts';
 import { createVariable, updateVariable, type Variable } from '../client/variables.ts';
 import { CodeEditor } from '../ui/code-editor.tsx';
@@ -24,7 +25,7 @@ export function VariableDialog({ tenantID, variable, onSaved, onClose }: Props) 
   const [description, setDescription] = useState(variable?.description ?? '');
   const save = useMutation({
     async mutationFn() {
-      const value = (isSecret || kind === 'text' ? text : JSON.parse(text)) as Schemas['VariableCreate']['value'];
+      const value = (isSecret || kind === 'text' ? text : parseExact(text)) as Schemas['VariableCreate']['value'];
       const given = { description: description === '' ? null : description };
       // The value of a secret is not known here: left empty, it stays.
       const keepsSecret = variable?.isSecret && text === '';

@@ -1,4 +1,5 @@
 import { Checkbox, NumberInput, TextInput } from '@mantine/core';
+import { parseExact } from '#shared/core/lossless-json.ts';
 import { JSONEditor } from './json-editor.tsx';
 
 /** A value that a person enters. */
@@ -97,7 +98,7 @@ function initialOf({ kind, initial }: Field): unknown {
 
 function parsed({ label }: Field, text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseExact(text);
   } catch (error) {
     throw new Error(`${label}: ${(error as Error).message}`);
   }

@@ -1,4 +1,5 @@
 import { useState } from 'react';
+import { LossyNumber, parseExact } from '#shared/core/lossless-json.ts';
 import { CodeEditor, type CodeEditorProps } from './code-editor.tsx';
 
 interface Props extends Omit<CodeEditorProps, 'language'> {
@@ -9,23 +10,17 @@ interface Props extends Omit<CodeEditorProps, 'language'> {
 /** A field for JSON, which says so when it is left with something else. */
 export function JSONEditor({ formats = false, error, ...field }: Props) {
   const { value, onChange } = field;
-  const [isWrong, setWrong] = useState(false);
+  const [fault, setFault] = useState<string>();
   const check = () => {
     if (value.trim() === '') return;
     try {
-      const laidOut = JSON.stringify(JSON.parse(value), null, 2);
+      const laidOut = JSON.stringify(parseExact(value), null, 2);
       if (formats && laidOut !== value) onChange(laidOut);
-    } catch {
-      setWrong(true);
+    } catch (failure) {
+      setFault(failure instanceof LossyNumber ? failure.message : 'This is not JSON');
     }
   };
   return (
-    <CodeEditor
-      {...field}
-      language="json"
-      error={isWrong ? 'This is not JSON' : error}
-      onBlur={check}
-      onFocus={() => setWrong(false)}
-    />
+    <CodeEditor {...field} language="json" error={fault ?? error} onBlur={check} onFocus={() => setFault(undefined)} />
   );
 }

@@ -1,5 +1,6 @@
 import { Checkbox, MultiSelect, PasswordInput, Select, Textarea, TextInput } from '@mantine/core';
 import { useState } from 'react';
+import { numberIn } from '#shared/core/exact-number.ts';
 import type { CodeLanguage } from '../code/language.ts';
 import { CodeEditor, type CodeEditorProps } from './code-editor.tsx';
 import type { ControlProps } from './drawn.ts';
@@ -117,7 +118,7 @@ export function NumberControl({ hint, value, onChange, ...shared }: ControlProps
 
 function numberOf(typed: string): unknown {
   if (typed === '') return undefined;
-  return /^-?\d+(\.\d+)?$/.test(typed) ? Number(typed) : typed;
+  return /^-?\d+(\.\d+)?$/.test(typed) ? numberIn(typed) : typed;
 }
 
 /** Text that is not JSON is a text, which may be a template; templates may stand in JSON without quotes. A list or an object that does not parse is told, and left to the API. */
