@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 
-/** Bytes that are no text of their charset, or a charset that is not known. The message is for whoever has sent them. */
+/** Bytes that are no text of their charset, or a charset that is not known. The message is for the sender. */
 export class NotText extends Error {
   readonly isUnknownCharset: boolean;
 

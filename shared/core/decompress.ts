@@ -70,7 +70,7 @@ const openers = {
   gzip: () => createGunzip(),
   'x-gzip': () => createGunzip(),
   // Some senders leave out the frame of zlib, which the name of the coding stands for.
-  deflate: (bytes: Buffer) => (hasFrameOfZlib(bytes) ? createInflate() : createInflateRaw()),
+  deflate: (bytes: Buffer) => (hasZlibHeader(bytes) ? createInflate() : createInflateRaw()),
   br: () => createBrotliDecompress(),
   // RFC 9659: a window of at most 8 MB. Others would take up to 128 MB.
   zstd: () => createZstdDecompress({ params: { [constants.ZSTD_d_windowLogMax]: 23 } }),
@@ -80,7 +80,7 @@ function isKnown(coding: string): coding is Coding {
   return Object.hasOwn(openers, coding);
 }
 
-function hasFrameOfZlib(bytes: Buffer): boolean {
+function hasZlibHeader(bytes: Buffer): boolean {
   const [method = 0, flags = 0] = bytes;
   return (method & 0x0f) === 8 && (method * 256 + flags) % 31 === 0;
 }

@@ -74,15 +74,15 @@ export interface NodePolicy {
   /** Undefined: every error that may be temporary. */
   retryOn: readonly RetryClass[] | undefined;
   /**
-   * What follows the node's own failure. Undefined: the node leaves by the `error` exit if it is connected, otherwise the run fails. For a node
+   * Error handling of the node's own failure. Undefined: the node leaves by the `error` exit if it is connected, otherwise the run fails. For a node
    * that repeats a body, `continue` and `skip_item` speak of its items, so they are not the policy for a node that cannot begin or end.
    */
-  errorHandling: Handling;
-  /** What follows the failure of a map by its failed items. The same as `errorHandling` for other kinds, which do not fail in this way. */
-  afterFailedItems: Handling;
+  errorHandling: ErrorPolicy;
+  /** Error handling of a map that fails by its failed items. The same as `errorHandling` for other kinds, which do not fail in this way. */
+  afterFailedItems: ErrorPolicy;
 }
 
-type Handling = z.infer<typeof ErrorHandling> | undefined;
+type ErrorPolicy = z.infer<typeof ErrorHandling> | undefined;
 
 /** Timeout, retries and error handling: from the node, else from the workflow for its kind or for all kinds, else defaults. */
 export function nodePolicy(node: GraphNode, options: WorkflowOptions): NodePolicy {
@@ -96,7 +96,7 @@ export function nodePolicy(node: GraphNode, options: WorkflowOptions): NodePolic
     retryLimit: numeric(own.retryLimit) ?? (goesOnAtOnce.has(String(own.errorHandling)) ? 0 : retries) ?? 0,
     retryDelayMs: (delay ?? 5) * 1_000,
     retryOn: z.array(RetryClass).safeParse(own.retryOn).data ?? kind?.retryOn ?? options.defaultRetryOn,
-    ...handlingOf(node, own),
+    ...errorPolicyOf(node, own),
   };
 }
 
@@ -117,7 +117,7 @@ function timeLimitOf(
   return limit(usual, `the default of ${kind} nodes; \`timeoutSeconds\` of the node changes it`);
 }
 
-function handlingOf(
+function errorPolicyOf(
   { definition }: GraphNode,
   own: JsonObject,
 ): Pick<NodePolicy, 'errorHandling' | 'afterFailedItems'> {

@@ -11,7 +11,7 @@ export class APIError extends Error {
   readonly issues: readonly Issue[];
   /** The version of the asset that was changed meanwhile. */
   readonly versionNumber: number | undefined;
-  /** What else the API has said. */
+  /** The `details` of the error, with what the other fields do not say. */
   readonly details: object;
 
   constructor({ status, code, message, details }: Refusal) {

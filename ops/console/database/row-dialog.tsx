@@ -61,7 +61,7 @@ export function RowDialog({ ids, table, row, onSettled, onClose }: Props) {
   );
 }
 
-/** What is there instead of the row that was to be changed. */
+/** The rows that are there instead of the one that was to be changed. */
 function CurrentRows({ error }: { error: Error }) {
   const rows = currentRowsOf(error);
   if (!rows || rows.length === 0) return null;

@@ -108,12 +108,12 @@ async function timeOf(where: 'id' | 'parent_id', id: string): Promise<number | u
   return rows[0]?.seconds;
 }
 
-const asking = graph({ start: { type: 'start' }, ask: { type: 'approval' } }, ['start>ask']);
+const approvalGraph = graph({ start: { type: 'start' }, ask: { type: 'approval' } }, ['start>ask']);
 
 test('a sub-workflow that waits has the time of its own workflow and of the calling run, not that of its node', async () => {
   const [patient, limited] = await Promise.all([
-    deployment.saveWorkflow(asking),
-    deployment.saveWorkflow(asking, { workflowRunTimeout: '2 h' }),
+    deployment.saveWorkflow(approvalGraph),
+    deployment.saveWorkflow(approvalGraph, { workflowRunTimeout: '2 h' }),
   ]);
   for (const [child, timeoutSeconds, timeoutMs, seconds] of [
     [patient, undefined, 7_200_000, 7_200],
@@ -136,7 +136,7 @@ test('a sub-workflow that waits has the time of its own workflow and of the call
 });
 
 test('the error of a sub-workflow that takes too long names the limit, and where it is set', async () => {
-  const child = await deployment.saveWorkflow(asking, { workflowRunTimeout: '1 s' });
+  const child = await deployment.saveWorkflow(approvalGraph, { workflowRunTimeout: '1 s' });
 
   const { status, error } = await ended(await deployment.saveWorkflow(calling(child.workflowID)));
 
@@ -148,7 +148,7 @@ test('the error of a sub-workflow that takes too long names the limit, and where
 });
 
 test('a sub-workflow that waits is cancelled when the time of the run around it is up', async () => {
-  const child = await deployment.saveWorkflow(asking);
+  const child = await deployment.saveWorkflow(approvalGraph);
   const versionID = await deployment.saveVersion(calling(child.workflowID), { workflowRunTimeout: '90 s' });
   const { instanceID } = await deployment.runs.accept(deployment.newRun(versionID, {}, { timeoutMs: 1_500 }));
 
@@ -190,7 +190,7 @@ test('a child that waits keeps its version while another one is published', asyn
         ask: { type: 'approval' },
         end: { type: 'end', outputParameters: [{ name: 'answer', sourceVariable: answer }] },
       },
-      ['start>ask', 'ask:approved>end'],
+      ['start>ask', 'ask:approvalGraph>end'],
     );
   const child = await deployment.saveWorkflow(askGraph('old'));
   const parent = await deployment.saveWorkflow(calling(child.workflowID));

@@ -89,7 +89,7 @@ function textOf({ body, headers, url }: HTTPResponse): string {
   }
 }
 
-/** What a response says about the encoding of its body. */
+/** The charset that a response names for its body, and whether the body may name one itself. */
 export function declaredIn(headers: HTTPResponse['headers']): { charset: string | undefined; isMarkup: boolean } {
   const { type, parameters } = readMediaType(headers['content-type']);
   return { charset: parameters.get('charset'), isMarkup: isMarkupType(type) };

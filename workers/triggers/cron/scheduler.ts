@@ -5,7 +5,7 @@ import type { Pool } from '#shared/db/pool.ts';
 import type { Messages } from '#shared/messaging/backplane/index.ts';
 import type { Runs } from '#shared/runs/runs.ts';
 import { createRunsInFlight } from '#shared/tenants/counted-quotas.ts';
-import { createBackfillPace } from './backfill-pace.ts';
+import { createBackfillFollower } from './backfill-follower.ts';
 import { type PollNeeds, pollJobs } from './poll-due.ts';
 import { interleaveTenants } from './tenant-order.ts';
 
@@ -39,11 +39,12 @@ export interface CronScheduler extends Disposable {
 
 export function createCronScheduler(options: Needs): CronScheduler {
   const { pool, runs, rights, lateMs, pollMs = POLL_MS, messages, logger } = options;
-  const pace = messages && createBackfillPace({ messages, poll: async (id) => (await pollPage([id])) > 0, logger });
+  const follower =
+    messages && createBackfillFollower({ messages, poll: async (id) => (await pollPage([id])) > 0, logger });
   const needs: PollNeeds = {
     ...{ pool, rights, lateMs },
     inFlight: createRunsInFlight(pool),
-    ...(pace && { backfillChannel: pace.channel }),
+    ...(follower && { backfillChannel: follower.channel }),
   };
   const stats = { ticks: new Counter<'outcome'>(), lateSeconds: 0 };
   let polling: Promise<void> | undefined;
@@ -70,7 +71,7 @@ export function createCronScheduler(options: Needs): CronScheduler {
   /** Polls these jobs. Returns how many of them no other worker had locked. */
   async function pollPage(ids: readonly string[]): Promise<number> {
     const { started, backfilled, toCancel, ...polled } = await pollJobs(needs, ids);
-    pace?.add(backfilled);
+    follower?.add(backfilled);
     for (const outcome of polled.outcomes) stats.ticks.add({ outcome });
     stats.lateSeconds += polled.lateMs / 1_000;
     // After the commit. If this process dies before, the sweep cancels these runs by their rows in `run_notice`.
@@ -89,7 +90,7 @@ export function createCronScheduler(options: Needs): CronScheduler {
       });
       return polling;
     },
-    [Symbol.dispose]: () => pace?.[Symbol.dispose](),
+    [Symbol.dispose]: () => follower?.[Symbol.dispose](),
   };
 }
 

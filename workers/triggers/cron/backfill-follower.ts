@@ -14,7 +14,7 @@ interface Needs {
 }
 
 /** Polls the job of a backfill when the run of one of its ticks ends, so that the next tick does not wait for the poll of each second. */
-export interface BackfillPace extends Disposable {
+export interface BackfillFollower extends Disposable {
   /** The channel on which workers tell this process of the ends of runs; stored with each run of a backfill. */
   readonly channel: string;
   /** Runs of ticks that a poll of this process has started. */
@@ -27,7 +27,7 @@ const MAX_RUNS = 10_000;
 const ATTEMPTS = 5;
 const PAUSE_MS = 20;
 
-export function createBackfillPace({ messages, poll, logger }: Needs): BackfillPace {
+export function createBackfillFollower({ messages, poll, logger }: Needs): BackfillFollower {
   const channel = `backfills.${randomBytes(8).toString('hex')}`;
   const jobOf = new LRUCache<string, string>({ max: MAX_RUNS });
   const wanted = new Set<string>();
