@@ -41,7 +41,7 @@ test.each([
   expect(isExact(written)).toBe(false);
 });
 
-test('a double holds whatever is written for it', () => {
+test('a double holds every number that JSON writes for it', () => {
   const double = fc
     .double({ noNaN: true, noDefaultInfinity: true })
     .filter((value): boolean => !isUnsafeInteger(value));
