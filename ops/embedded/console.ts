@@ -7,11 +7,14 @@ import { join } from 'node:path';
 
 const root = join(import.meta.dirname, '../..');
 
+/** Modules of `shared/` whose code is in the pages; they import nothing but types and one another. */
+export const sharedModules: readonly string[] = ['shared/core/exact-number.ts', 'shared/core/lossless-json.ts'];
+
 /** The folder of the pages that the present sources and lockfile make: another state has another folder. */
 export function consoleFolder(): string {
   const hash = createHash('sha256');
   const sources = globSync(['ops/console/**/*.*', 'ops/samples/*.json'], { cwd: root }).sort();
-  for (const path of [...sources, 'ops/tools/build-console.ts', 'package-lock.json'])
+  for (const path of [...sources, ...sharedModules, 'ops/tools/build-console.ts', 'package-lock.json'])
     hash
       .update(path)
       .update('\0')

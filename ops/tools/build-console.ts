@@ -19,7 +19,7 @@ import {
 import { basename, dirname, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
-import { consoleFolder } from '../embedded/console.ts';
+import { consoleFolder, sharedModules } from '../embedded/console.ts';
 
 const DAY_MS = 86_400_000;
 const root = join(import.meta.dirname, '../..');
@@ -66,6 +66,7 @@ async function build(base: string, outDir: string): Promise<void> {
     plugins: [ownSourcesOnly(join(base, 'ops/console'))],
     resolve: {
       alias: [
+        { find: /^#shared\//, replacement: join(root, 'shared/') },
         { find: /^ajv$/, replacement: join(base, 'ops/console/ui/ajv.ts') },
         // Its replacement knows the formats.
         { find: /^ajv-formats$/, replacement: 'lodash/noop' },
@@ -90,12 +91,13 @@ async function build(base: string, outDir: string): Promise<void> {
   });
 }
 
-/** The pages import types from the rest of the tree, which are gone by now: its code is not for browsers. */
+/** The pages import types from the rest of the tree, which are gone by now: its code is not for browsers, but for a few modules. */
 function ownSourcesOnly(sources: string): import('vite').Plugin {
+  const shared = new Set(sharedModules.map((path) => join(root, path)));
   return {
     name: 'own-sources-only',
     transform(_, id) {
-      const isOwn = id.startsWith(sources) || id.includes('/node_modules/') || !id.startsWith('/');
+      const isOwn = id.startsWith(sources) || shared.has(id) || id.includes('/node_modules/') || !id.startsWith('/');
       if (!isOwn) throw new Error(`The console may import types of ${id}, and no code`);
     },
   };
