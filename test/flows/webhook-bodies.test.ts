@@ -123,7 +123,7 @@ describe('a body', () => {
     ],
     ['too many fields', { type: FORM, body: 'a&'.repeat(10_001) }, 400, 'more than 10000 fields'],
     ['a NUL in the query', { body: '{}', query: '?b=1&a=%00' }, 400, 'query.a: must not contain the character NUL'],
-    ['a query of another charset', { body: '{}', query: '?a=%e9' }, 400, 'The query is not valid UTF-8'],
+    ['a query of another charset', { body: '{}', query: '?a=%e9' }, 400, 'query: byte 0 is not utf-8 in the field "a"'],
   ])('is refused, and not stored, with %s', async (_what, sent, status, message) => {
     const listener = await aStartingListener();
     expect(await deliver(listener.id, sent)).toEqual({ status, message: expect.stringContaining(message) });

@@ -5,7 +5,7 @@ import { z } from 'zod';
  * refused, and so are years that Postgres does not read in this form. A time without an offset would be another moment in each time zone.
  */
 export const Moment = z.iso
-  .datetime({ offset: true })
+  .datetime({ offset: true, abort: true })
   .refine(isStorable, { message: 'must be between the years 1 and 9999' })
   .transform((text) => new Date(text));
 

@@ -25,7 +25,6 @@ describe('a sub-workflow', () => {
       workflowID: childWorkflowID,
       input: { a: 1 },
       maxDepth: 2,
-      timeoutMs: 7000,
     });
   });
 
