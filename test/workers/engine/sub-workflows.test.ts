@@ -190,7 +190,7 @@ test('a child that waits keeps its version while another one is published', asyn
         ask: { type: 'approval' },
         end: { type: 'end', outputParameters: [{ name: 'answer', sourceVariable: answer }] },
       },
-      ['start>ask', 'ask:approvalGraph>end'],
+      ['start>ask', 'ask:approved>end'],
     );
   const child = await deployment.saveWorkflow(askGraph('old'));
   const parent = await deployment.saveWorkflow(calling(child.workflowID));
