@@ -6,6 +6,7 @@ import { numberOrText, parseJson } from '../../../connections/rows.ts';
 const FLOAT = 4;
 const TIMESTAMP = 7;
 const DATETIME = 12;
+const BIT = 16;
 const JSON_TYPE = 245;
 
 const names: Readonly<Record<number, string>> = {
@@ -23,7 +24,7 @@ const names: Readonly<Record<number, string>> = {
   11: 'time',
   [DATETIME]: 'datetime',
   13: 'year',
-  16: 'bit',
+  [BIT]: 'bit',
   242: 'vector',
   [JSON_TYPE]: 'json',
   246: 'decimal',
@@ -69,6 +70,7 @@ export function readerOf({ columnType, extendedFormat }: FieldPacket): (value: u
   if (columnType === JSON_TYPE || extendedFormat === 'json') return (value) => whenText(value, parseJson);
   if (columnType === TIMESTAMP) return (value) => whenText(value, (text) => isoTime(text, 'Z'));
   if (columnType === DATETIME) return (value) => whenText(value, (text) => isoTime(text, ''));
+  if (columnType === BIT) return (value) => (Buffer.isBuffer(value) ? numberOfBits(value) : asJson(value));
   if (columnType === FLOAT) return (value) => (typeof value === 'number' ? shortest(value) : asJson(value));
   return asJson;
 }
@@ -80,6 +82,12 @@ function whenText(value: unknown, read: (text: string) => Json): Json {
 /** A zero date is no date, and stays text. */
 function isoTime(text: string, zone: string): string {
   return text.startsWith('0000-00-00') ? text : text.replace(' ', 'T') + zone;
+}
+
+/** The bits as a number, which is what a statement gives back to the column; as base64 its characters would be taken for bits. */
+function numberOfBits(bits: Buffer): Json {
+  const number = BigInt(`0x${bits.toString('hex') || '0'}`);
+  return number <= Number.MAX_SAFE_INTEGER ? Number(number) : String(number);
 }
 
 /** Shortest digits of a 32-bit float; as a double it would print many more. */
