@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { Moment } from '#shared/core/schema/moment.ts';
+import { recordOf } from '#shared/core/record.ts';
 import { Priority, RunClass } from '#shared/workflow/limits.ts';
 import { NodeStatus, RunStatus } from '#shared/workflow/progress/status.ts';
 import { moreOfRunError } from '#shared/workflow/run-error.ts';
@@ -13,7 +14,7 @@ export const Status = RunStatus.meta({ id: 'RunStatus' });
 export const StatusOfNode = NodeStatus.meta({ id: 'NodeStatus' });
 
 /** Stored JSON is not validated again: it was validated before it was stored. */
-export const Stored = z.looseObject({});
+export const Stored = recordOf(z.unknown());
 
 export const Tag = z.string().trim().min(1).max(64);
 

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { recordOf } from './record.ts';
 
 /** Any JSON value. */
 export type Json = string | number | boolean | null | Json[] | { [key: string]: Json };
@@ -17,7 +18,7 @@ export const Json: z.ZodType<Json> = z
 /** JSON that our own code has made. Not checked: with a million rows the check would block the process for seconds. */
 export const OwnJson = z.unknown() as z.ZodType<Json>;
 export const OwnJsonObject = z.unknown() as z.ZodType<JsonObject>;
-export const JsonObject = z.record(z.string(), Json);
+export const JsonObject = recordOf(Json);
 
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -59,11 +60,7 @@ function areJSON(values: readonly unknown[]): boolean {
 }
 
 function isObjectOfJSON(value: Record<string, unknown>): boolean {
-  for (const key of Object.keys(value)) {
-    // As zod does in records: code that copies keys one by one would change the prototype of its copy.
-    if (key === '__proto__') Reflect.deleteProperty(value, key);
-    else if (!isJSON(value[key])) return false;
-  }
+  for (const key of Object.keys(value)) if (!isJSON(value[key])) return false;
   return true;
 }
 

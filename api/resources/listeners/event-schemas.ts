@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { Moment } from '#shared/core/schema/moment.ts';
 import { NumberText } from '#shared/core/schema/number-text.ts';
+import { recordOf } from '#shared/core/record.ts';
 import { ID } from '../../http/fields/id.ts';
 import { pageFields, pageQuery, standardPage } from '../../http/fields/paging.ts';
 import { Message } from '../../http/fields/response-parts.ts';
@@ -65,7 +66,7 @@ export const ListenerEventDetail = z
     method: z.string().nullable(),
     path: z.string().nullable(),
     query: z.string().nullable(),
-    params: z.looseObject({}).nullable(),
+    params: recordOf(z.unknown()).nullable(),
     headers: z.array(z.tuple([z.string(), z.string()])).describe('As they were sent; credentials are masked'),
     meta: z.looseObject({}).nullable(),
     bodyText: z.string().nullable().describe('The body, if it is UTF-8'),
@@ -204,7 +205,7 @@ export const BufferedEvents = z.object({
         listenerID: z.uuid(),
         bufferName: z.string(),
         seqNo: z.int().describe('Larger than that of every event saved before'),
-        eventData: z.looseObject({}),
+        eventData: recordOf(z.unknown()),
         eventMeta: z.looseObject({}),
         receivedAt: z.iso.datetime(),
       })

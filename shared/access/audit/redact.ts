@@ -1,5 +1,6 @@
 import { isJsonObject, type Json, type JsonObject } from '../../core/json.ts';
 import { isSealed } from '../../core/key-ring.ts';
+import { setKey } from '../../core/record.ts';
 import { storable } from '../../db/storable.ts';
 
 /** Characters of a body that the trail stores. */
@@ -113,7 +114,7 @@ function objectOf(value: object, names: Hiding['names'], budget: Budget, depth: 
     const key = storable(name.slice(0, 200));
     budget.left -= key.length + 3;
     const isHidden = child !== null && child !== '' && (isSecretName(name) || names?.has(name) === true);
-    copy[key] = isHidden ? hidden(budget) : copyOf(child, names, budget, depth + 1);
+    setKey(copy, key, isHidden ? hidden(budget) : copyOf(child, names, budget, depth + 1));
   }
   return copy;
 }
@@ -166,7 +167,7 @@ export function readableHeaders(headers: Readonly<Record<string, string | string
     if (value === undefined || isSecretName(name) || withoutMeaning.has(name)) continue;
     count += 1;
     if (count > MAX_HEADERS) break;
-    stored[name] = storable(beginningOf(String(value), MAX_HEADER_LENGTH));
+    setKey(stored, name, storable(beginningOf(String(value), MAX_HEADER_LENGTH)));
   }
   return stored;
 }

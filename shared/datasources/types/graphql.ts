@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Json } from '../../core/json.ts';
+import { JsonObject } from '../../core/json.ts';
 import { destination } from '../../core/schema/secret.ts';
 import { connectionName } from '../fields/connection.ts';
 import {
@@ -72,7 +72,7 @@ export const graphql = defineDatasource({
       description: 'Such as query($id: ID!) { user(id: $id) { name } }; values are variables, not templates',
     }),
     variables: z
-      .union([z.record(z.string(), Json), z.string().max(200_000)])
+      .union([JsonObject, z.string().max(200_000)])
       .default('')
       .meta({
         title: 'Variables',

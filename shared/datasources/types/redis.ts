@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { Json } from '../../core/json.ts';
+import { Json, JsonObject } from '../../core/json.ts';
+import { recordOf } from '../../core/record.ts';
 import { secret } from '../../core/schema/secret.ts';
 import {
   connectionName,
@@ -24,7 +25,7 @@ const field = word.meta({ title: 'Field', description: 'Name of the field in the
 const fields = z
   .union([word, z.array(word).min(1).max(1_000)])
   .meta({ title: 'Field', description: 'Name of a field in the hash, or a list of names' });
-const stored = z.union([z.string(), z.number(), z.boolean(), z.record(z.string(), Json)]);
+const stored = z.union([z.string(), z.number(), z.boolean(), JsonObject]);
 const value = z
   .union([stored, z.array(Json)])
   .meta({ title: 'Value', description: 'A text, or a template. Other values than text are stored as JSON' });
@@ -139,8 +140,7 @@ export const redis = defineDatasource({
     z.object({
       operation: operation('xadd'),
       key,
-      value: z
-        .record(z.string(), stored)
+      value: recordOf(stored)
         .refine((entry) => Object.keys(entry).length > 0, 'must have at least one field')
         .meta({ title: 'Entry', description: 'The fields of the entry, such as {"order": "{{inputs.id}}"}' }),
       encoding,

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { Json } from '#shared/core/json.ts';
+import { Json, JsonObject } from '#shared/core/json.ts';
+import { recordOf } from '#shared/core/record.ts';
 import { parseValue } from '#shared/core/schema/parse.ts';
 import { findUnstorable } from '#shared/core/unstorable.ts';
 
@@ -16,10 +17,30 @@ describe('a JSON value', () => {
     },
   );
 
-  test('loses keys that would change a prototype, however deep', () => {
-    const value = JSON.parse('{"__proto__":{"a":1},"b":[{"__proto__":1,"c":2}]}');
+  test.each([
+    ['Json', Json],
+    ['JsonObject', JsonObject],
+    ['JsonObject with metadata and a default', JsonObject.describe('Values').default({})],
+    ['in a union', z.union([z.string(), JsonObject.optional()])],
+  ])('keeps the key __proto__, however deep (%s)', (_name, schema) => {
+    const text = '{"b":[{"__proto__":1,"c":2}],"__proto__":{"a":1}}';
+    const given: unknown = JSON.parse(text);
 
-    expect(JSON.stringify(Json.parse(value))).toBe('{"b":[{"c":2}]}');
+    const value = JsonObject.parse(schema.parse(given));
+
+    expect(Object.entries(value).toSorted()).toEqual(Object.entries(given as object).toSorted());
+    expect(JSON.stringify(value.b)).toBe('[{"__proto__":1,"c":2}]');
+    expect(Object.getPrototypeOf(value)).toBe(Object.prototype);
+    expect({}).not.toHaveProperty('a');
+  });
+
+  test('reports a value of the key __proto__ that is not JSON', () => {
+    const value = Object.defineProperty({}, '__proto__', { value: 1n, enumerable: true });
+
+    expect(JsonObject.safeParse(value).error?.issues).toMatchObject([{ path: ['__proto__'] }]);
+    expect(recordOf(z.int()).safeParse(JSON.parse('{"a":1,"__proto__":"x"}')).error?.issues).toMatchObject([
+      { path: ['__proto__'], code: 'invalid_type' },
+    ]);
   });
 });
 

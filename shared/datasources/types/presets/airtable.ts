@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Json } from '../../../core/json.ts';
+import { JsonObject } from '../../../core/json.ts';
 import { definePreset, fieldsOf, id, operation, type PresetPaging, text, token, wanted } from './define-preset.ts';
 
 const paging: PresetPaging = {
@@ -49,7 +49,7 @@ export const airtable = definePreset({
       'Fields',
       'Values by the names of the fields, such as {"Name": "Ada"}; for `create`, `update` and `replace`',
     ),
-    records: z.array(z.record(z.string(), Json)).max(10).default([]).meta({
+    records: z.array(JsonObject).max(10).default([]).meta({
       title: 'Records',
       description: 'At most ten, such as {"id": "rec…", "fields": {"Name": "Ada"}}; for operations on several',
     }),

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Json } from '../../../core/json.ts';
+import { JsonObject } from '../../../core/json.ts';
 import { secret } from '../../../core/schema/secret.ts';
 import { type DatasourceDefinition, defineDatasource } from '../define-datasource.ts';
 import type { restapi } from '../restapi.ts';
@@ -154,7 +154,7 @@ export function operation<const Names extends readonly [string, ...string[]]>(
   return z.enum(names).meta({ title: 'Operation', description });
 }
 export function fieldsOf(title: string, description: string) {
-  return z.record(z.string(), Json).default({}).meta({ title, description });
+  return JsonObject.default({}).meta({ title, description });
 }
 
 /** Number of items wanted, up to the limit of one query. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Json } from '../../../core/json.ts';
+import { JsonObject } from '../../../core/json.ts';
 import { destination } from '../../../core/schema/secret.ts';
 import {
   definePreset,
@@ -70,7 +70,7 @@ export const sendgrid = definePreset({
       'What is sent or created, in the form of the API of SendGrid: `personalizations`, `from`, `subject`, `content`; for lists of suppressed addresses their filters',
     ),
     contacts: z
-      .array(z.record(z.string(), Json))
+      .array(JsonObject)
       .max(30_000)
       .default([])
       .meta({ title: 'Contacts', description: 'Such as {"email": "name@example.com", "first_name": "Ada"}' }),

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Json } from '../../../core/json.ts';
+import { JsonObject } from '../../../core/json.ts';
 import { orderBy } from '../order-key.ts';
 import { defineListener } from './define-listener.ts';
 
@@ -16,7 +16,7 @@ export const graphql = defineListener({
       .max(100_000)
       .meta({ title: 'Subscription', description: 'Such as subscription { orderCreated { id } }' }),
     variables: z
-      .union([z.record(z.string(), Json), z.string().max(100_000)])
+      .union([JsonObject, z.string().max(100_000)])
       .default('')
       .refine(isObject, 'expected an object as JSON')
       .meta({

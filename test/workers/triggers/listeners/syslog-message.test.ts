@@ -2,6 +2,12 @@ import { expect, test } from 'vitest';
 import { createMessageSplitter } from '#workers/triggers/listeners/sources/syslog.ts';
 import { readSyslog } from '#workers/triggers/listeners/sources/syslog-message.ts';
 
+test('structured data called __proto__ is data', () => {
+  const message = readSyslog('<34>1 - - - - - [__proto__ a="1"] text');
+
+  expect(JSON.stringify(message.structuredData)).toBe('{"__proto__":{"a":"1"}}');
+});
+
 test.each([
   // The examples of RFC 5424 and RFC 3164.
   [

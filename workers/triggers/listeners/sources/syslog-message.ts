@@ -1,4 +1,5 @@
 import type { JsonObject } from '#shared/core/json.ts';
+import { setKey } from '#shared/core/record.ts';
 import { severities } from '#shared/triggers/listeners/types/syslog.ts';
 
 const facilities = [
@@ -76,9 +77,8 @@ function readData(text: string): { structuredData: JsonObject; message: string }
     if (!found) break;
     const [whole, id = '', parameters = ''] = found;
     const pairs = [...parameters.matchAll(/ ([^\s\]="]{1,32})="((?:[^"\\\]]|\\.)*)"/g)];
-    structuredData[id] = Object.fromEntries(
-      pairs.map(([, name = '', value = '']) => [name, value.replace(/\\(["\\\]])/g, '$1')]),
-    );
+    const values = pairs.map(([, name = '', value = '']) => [name, value.replace(/\\(["\\\]])/g, '$1')]);
+    setKey(structuredData, id, Object.fromEntries(values));
     at += whole.length;
   }
   return { structuredData, message: text.slice(at).replace(/^ /, '') };
