@@ -14,6 +14,6 @@ export const answerDatasourceTest: RPCHandler<typeof datasourceTests> = async (
     return { reachable: true };
   }
   const ref = request.kind === 'stored' ? request : { ...request, datasourceID: null };
-  await datasources.withConnection(ref, (connection) => connection.test(signal));
+  await datasources.test(ref, signal);
   return { reachable: true };
 };

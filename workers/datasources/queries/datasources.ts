@@ -25,6 +25,8 @@ export interface Datasources {
     ref: DatasourceRef,
     work: (connection: Connection<AnyDatasource>, definition: AnyDatasource) => Promise<T>,
   ): Promise<T>;
+  /** Opens a connection for a test alone: one that is open already says nothing about a password that has changed since. */
+  test(ref: DatasourceRef, signal: AbortSignal): Promise<void>;
 }
 
 export interface DatasourceContext {
@@ -58,22 +60,34 @@ export function createDatasources({
     return { type: row.type, options: openSecrets(definitionOf(row.type).options, row.options, { secrets, context }) };
   }
 
+  async function find(ref: DatasourceRef) {
+    const { tenantID } = ref;
+    const { type, options } =
+      ref.datasourceID === null
+        ? { type: ref.datasourceType, options: ref.datasourceOptions }
+        : await readDatasource(tenantID, ref.datasourceID);
+    const definition = definitionOf(type);
+    const open = async () => {
+      const parsed = requireValue(definition.options, options, ['datasourceOptions']);
+      const connect = await connectorOf(definition);
+      return await connect(parsed, { ...services, tenantID, logger });
+    };
+    return { type, options, definition, open };
+  }
+
   return {
     async withConnection(ref, work) {
       const { tenantID, datasourceID } = ref;
-      const { type, options } =
-        ref.datasourceID === null
-          ? { type: ref.datasourceType, options: ref.datasourceOptions }
-          : await readDatasource(tenantID, ref.datasourceID);
-      const definition = definitionOf(type);
-      const openDatasource = async () => {
-        const parsed = requireValue(definition.options, options, ['datasourceOptions']);
-        const connect = await connectorOf(definition);
-        return await connect(parsed, { ...services, tenantID, logger });
-      };
-      return await connectionCache.use({ tenantID, datasourceID, type, options }, openDatasource, (connection) =>
+      const { type, options, definition, open } = await find(ref);
+      return await connectionCache.use({ tenantID, datasourceID, type, options }, open, (connection) =>
         work(connection, definition),
       );
+    },
+    async test(ref, signal) {
+      const { type, options, open } = await find(ref);
+      // As a datasource that is not stored, whose connections are not cached.
+      const key = { tenantID: ref.tenantID, datasourceID: null, type, options };
+      await connectionCache.use(key, open, (connection) => connection.test(signal));
     },
   };
 }

@@ -1,3 +1,4 @@
+import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { newID } from '#shared/core/ids.ts';
 import { MASK, openSecrets } from '#shared/core/schema/secret.ts';
@@ -540,4 +541,29 @@ describe('descriptions of a datasource', () => {
 
     expect((await api.get(`T/roles/${role.id}`)).body.role.assetPermissions).toEqual([]);
   });
+});
+
+test('the test of a stored datasource signs in anew, although a connection is open', async () => {
+  const admin = new pg.Client({ connectionString: testServers.datasourceURL });
+  await admin.connect();
+  const role = `tested_${newID().replaceAll('-', '')}`;
+  await admin.query(`create role ${role} login password 'first'`);
+  try {
+    const { id } = await aDatasource(cluster, { tenant, options: details({ user: role, password: 'first' }) });
+    const query = await aDataQuery(cluster, { tenant, datasource: { id } });
+    const run = () => api.post(`T/queries/${query.id}/run`, {});
+    expect(await api.post(`T/datasources/${id}/test`)).toMatchObject({ body: { connectionResult: true } });
+    expect(await run()).toMatchObject({ status: 200 });
+
+    await admin.query(`alter role ${role} nologin`);
+
+    expect(await api.post(`T/datasources/${id}/test`)).toMatchObject({
+      status: 502,
+      body: { error: { code: 'UPSTREAM_FAILED' } },
+    });
+    // The connection that was open is still used.
+    expect(await run()).toMatchObject({ status: 200 });
+  } finally {
+    await admin.query(`drop owned by ${role}; drop role ${role}`).finally(() => admin.end());
+  }
 });
