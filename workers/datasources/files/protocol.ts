@@ -6,6 +6,9 @@ export interface ReadableFile {
   fileType: string;
 }
 
+/** Beginning of the names of files that a reader may write beside the files that it reads: one in UTF-8, while it is read. */
+export const DECODED = 'decoded-';
+
 export interface SheetRequest {
   kind: 'sheet';
   file: ReadableFile;

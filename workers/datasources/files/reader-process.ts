@@ -5,7 +5,7 @@ import { currentReservation } from '#shared/concurrency/work-context.ts';
 import { AppError } from '#shared/core/errors.ts';
 import type { Logger } from '#shared/core/logger.ts';
 import { invalidField } from '#shared/core/schema/issues.ts';
-import type { ReadRequest, ReadResult, Reply, SendRequest } from './protocol.ts';
+import { DECODED, type ReadRequest, type ReadResult, type Reply, type SendRequest } from './protocol.ts';
 
 const MAX_RESIDENT_BYTES = 768 * 1024 * 1024;
 const CHECK_MS = 100;
@@ -17,7 +17,7 @@ export class ReaderProcess {
 
   constructor(folder: string, logger: Logger) {
     this.#child = fork(entry, [], {
-      execArgv: [...execArgv, `--allow-fs-read=${folder}/`],
+      execArgv: [...execArgv, `--allow-fs-read=${folder}/`, `--allow-fs-write=${folder}/${DECODED}*`],
       serialization: 'advanced',
       env: { TZ: 'UTC' },
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
@@ -106,7 +106,7 @@ function resultOf(reply: Reply): ReadResult {
 const entry = fileURLToPath(new URL('./reader/main.ts', import.meta.url));
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 
-/** The process may read the sources, the drivers and the folder of files. It may not write, connect or start processes. */
+/** The process may read the sources, the drivers and the folder of files. It may not write other than decoded copies, connect or start processes. */
 const execArgv = [
   '--max-old-space-size=384',
   '--permission',

@@ -1,9 +1,10 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { duckdb } from '#shared/datasources/types/duckdb.ts';
+import { excelcsv } from '#shared/datasources/types/excelcsv.ts';
 import type { OpenedDatasource } from '#test/support/connector.ts';
 import { aTenant } from '#test/support/factories.ts';
 import { type FileWorld, startFileWorld } from '#test/support/tenant-files.ts';
@@ -301,6 +302,42 @@ test('numbers of a CSV file keep their digits, and stay numbers', async () => {
   expect(await read('select max(big) + 1 as next, sum(price) as sum from numbers')).toEqual([
     { next: '12345678901234567891', sum: 25_000.25 },
   ]);
+});
+
+describe('a CSV file is read as excelcsv reads it', () => {
+  const text = 'name;note\r\nJürgen;a,b\r\nŽofie;5 €\r\n';
+  const expected = [
+    { name: 'Jürgen', note: 'a,b' },
+    { name: 'Žofie', note: '5 €' },
+  ];
+  const windows1252 = Buffer.from(text.replace('Ž', '\x8e').replace('€', '\x80'), 'latin1');
+  const utf16 = Buffer.from(`\uFEFF${text}`, 'utf16le');
+  const column = (values: string[]) => ['note', ...values].join('\n');
+
+  test.each<[string, string | Buffer, object[]]>([
+    ['in UTF-8 with a mark', `\uFEFF${text}`, expected],
+    ['in Windows-1252', windows1252, expected],
+    ['in UTF-16, little-endian', utf16, expected],
+    ['in UTF-16, big-endian', Buffer.from(utf16).swap16(), expected],
+    [
+      'of one column, with a semicolon in a value',
+      column(['a;b', 'c', 'd']),
+      [{ note: 'a;b' }, { note: 'c' }, { note: 'd' }],
+    ],
+    [
+      'of one column, with a tab in a value',
+      column(['a', 'b\tc', 'd']),
+      [{ note: 'a' }, { note: 'b\tc' }, { note: 'd' }],
+    ],
+  ])('%s', async (_how, bytes, rowsOfFile) => {
+    const fileInfo = await world.upload('a.csv', bytes);
+    await using sql = await world.open(duckdb, { files: [{ name: 'a', fileInfo }] });
+    await using sheet = await world.open(excelcsv, { fileInfo });
+
+    expect((await sql.execute({ query: 'select * from a' })).data).toEqual(rowsOfFile);
+    expect((await sheet.execute({})).data).toEqual(rowsOfFile);
+    expect(readdirSync(world.files.folder).filter((name) => name.startsWith('decoded'))).toEqual([]);
+  });
 });
 
 test('a file of another tenant is refused', async () => {

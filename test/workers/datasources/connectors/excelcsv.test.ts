@@ -185,6 +185,52 @@ describe('Excel', () => {
     expect((await read('a.xlsx', workbook)).data).toEqual([{ a: shown }]);
   });
 
+  describe('a time or a duration is a text', () => {
+    const main = 'http://schemas.openxmlformats.org/spreadsheetml/2006/main';
+    const formatted = (cells: string, code: string, properties = '') => {
+      const styles = code.startsWith('<xf')
+        ? `<styleSheet xmlns="${main}"><cellXfs><xf numFmtId="0"/>${code}</cellXfs></styleSheet>`
+        : `<styleSheet xmlns="${main}"><numFmts><numFmt numFmtId="170" formatCode="${code}"/></numFmts><cellXfs><xf numFmtId="0"/><xf numFmtId="170"><alignment/></xf></cellXfs></styleSheet>`;
+      return aMinimalWorkbook(cells, { properties, replaced: { 'xl/styles.xml': Buffer.from(styles) } });
+    };
+
+    test.each([
+      ['[h]:mm:ss', 1.0625, '25:30:00'],
+      ['[h]:mm', 60.5, '1452:00:00'],
+      ['[mm]:ss', 4000.25, '96006:00:00'],
+      ['[ss].000', 0.0000144791666, '00:00:01.251'],
+      ['[Red][h]:mm', -0.0625, '-01:30:00'],
+      ['hh:mm', 13.75 / 24, '13:45:00'],
+      ['h:mm AM/PM', 0.75, '18:00:00'],
+      ['[$-F400]h:mm:ss', 0, '00:00:00'],
+      ['h&quot; days&quot;:mm', 0.5, '12:00:00'],
+      ['h:mm', 1.0625, '25:30:00'],
+      ['<xf numFmtId="46"/>', 1.0625, '25:30:00'],
+      ['<xf numFmtId="20"/>', 0.5, '12:00:00'],
+      // Moments, of which the time alone is shown, or the day too.
+      ['hh:mm', 46053.5, '2026-01-31T12:00:00'],
+      ['d.m. hh:mm', 46053.5, '2026-01-31T12:00:00'],
+      ['mmm', 46053, '2026-01-31'],
+      ['<xf numFmtId="14"/>', 1, '1900-01-01'],
+    ])('with the format %s, of the value %f', async (code, value, shown) => {
+      expect((await read('a.xlsx', formatted(`<c r="A2" s="1"><v>${value}</v></c>`, code))).data).toEqual([
+        { a: shown },
+      ]);
+    });
+
+    test('also in a workbook that counts from 1904, and between other cells', async () => {
+      const cells =
+        '<c s="1"><v>0.5</v></c><c r="C2" s="0"><v>7</v></c><c s="1"><f>C2</f><v>1.0625</v></c></row><row><c r="B3" s="1"/><c s="1"><v>0.25</v></c>';
+      const { data, columns } = await read('a.xlsx', formatted(cells, '[h]:mm', '<workbookPr date1904="1"/>'));
+
+      expect(data).toEqual([
+        { a: '12:00:00', B: null, C: 7, D: '25:30:00' },
+        { a: null, B: null, C: '06:00:00', D: null },
+      ]);
+      expect(columns?.map(({ type }) => type)).toEqual(['text', 'text', 'text', 'text']);
+    });
+  });
+
   test('texts are unescaped as XML', async () => {
     const cells = [
       '<c r="A2" t="inlineStr"><is><t xml:space="preserve"> &#x1F600;&amp; </t></is></c>',

@@ -5,12 +5,12 @@ import type { DuckDBConnection } from '@duckdb/node-api';
  * number that is too long for BIGINT is DOUBLE, which makes another number of it. All rows are sampled: a type chosen from the
  * first rows would drop the zeros of a later `007`.
  */
-export async function exactCsv(connection: DuckDBConnection, path: string, delimiter?: string): Promise<string> {
+export async function exactCsv(connection: DuckDBConnection, path: string, delimiter: string): Promise<string> {
   const reader = (types: Record<string, string> = {}) => {
     const named = Object.entries(types).map(([name, type]) => `${literal(name)}: ${literal(type)}`);
     const options = [
       'sample_size = -1',
-      ...(delimiter ? [`delim = ${literal(delimiter)}`] : []),
+      `delim = ${literal(delimiter)}`,
       ...(named.length > 0 ? [`types = {${named.join(', ')}}`] : []),
     ];
     return `read_csv_auto(${[literal(path), ...options].join(', ')})`;

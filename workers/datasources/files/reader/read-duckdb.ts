@@ -1,3 +1,5 @@
+import { readFile, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import {
   BIGINT,
   DuckDBArrayValue,
@@ -23,7 +25,8 @@ import {
 import { exactNumber } from '#shared/core/exact-number.ts';
 import type { Json } from '#shared/core/json.ts';
 import { fileTypes } from '#shared/datasources/files/types.ts';
-import { InvalidField, type ReadableFile, ReadFailure, type SqlRequest } from '../protocol.ts';
+import { DECODED, InvalidField, type ReadableFile, ReadFailure, type SqlRequest } from '../protocol.ts';
+import { readCsvText } from './csv-text.ts';
 import { exactCsv } from './exact-csv.ts';
 import { collectRows } from './rows.ts';
 
@@ -82,23 +85,34 @@ async function load(files: readonly NamedFile[]): Promise<DuckDBConnection> {
 }
 
 async function loadFile(connection: DuckDBConnection, { name, ...file }: NamedFile): Promise<void> {
+  const isCsv = file.fileType === fileTypes.tsv || file.fileType === fileTypes.csv;
+  const { path, delimiter } = isCsv ? await inUTF8(file) : { path: file.path, delimiter: '' };
   try {
-    await connection.run(
-      `create table "${name.replaceAll('"', '""')}" as select * from ${await readerOf(connection, file)}`,
-    );
+    const reader = isCsv ? await exactCsv(connection, path, delimiter) : readerOf(file);
+    await connection.run(`create table "${name.replaceAll('"', '""')}" as select * from ${reader}`);
   } catch (error) {
     const known = explain(error);
-    const message = known instanceof Error ? known.message.replaceAll(file.path, name) : 'unknown';
+    const message = known instanceof Error ? known.message.replaceAll(path, name) : 'unknown';
     throw new ReadFailure(`The file of "${name}" cannot be read: ${message}`);
+  } finally {
+    if (path !== file.path) await rm(path, { force: true });
   }
 }
 
-async function readerOf(connection: DuckDBConnection, { path, fileType }: ReadableFile): Promise<string> {
+/** A CSV file that DuckDB can read: the file, or a copy of it in UTF-8 if it is in another encoding. */
+async function inUTF8({ path, fileType }: ReadableFile): Promise<{ path: string; delimiter: string }> {
+  const { isUTF8, delimiter, decode } = readCsvText(await readFile(path), fileType);
+  if (isUTF8) return { path, delimiter };
+  // The process may write only files of this name.
+  const copy = join(dirname(path), `${DECODED}${process.pid}`);
+  await writeFile(copy, decode(), { mode: 0o600 });
+  return { path: copy, delimiter };
+}
+
+function readerOf({ path, fileType }: ReadableFile): string {
   const literal = `'${path.replaceAll("'", "''")}'`;
   if (fileType === fileTypes.parquet) return `read_parquet(${literal})`;
   if (fileType === fileTypes.json) return `read_json_auto(${literal})`;
-  if (fileType === fileTypes.tsv) return exactCsv(connection, path, '\t');
-  if (fileType === fileTypes.csv) return exactCsv(connection, path);
   throw new InvalidField(
     'datasourceOptions.files',
     'must be CSV, TSV, JSON or Parquet; use "excelcsv" for an Excel file',

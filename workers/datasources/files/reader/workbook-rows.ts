@@ -5,6 +5,7 @@ import { readXlsx, streamXlsxRows } from 'hucre/xlsx';
 import { isUnsafeInteger } from '#shared/core/exact-number.ts';
 import type { Json } from '#shared/core/json.ts';
 import { InvalidField, ReadFailure } from '../protocol.ts';
+import { type TimeAt, timeCells } from './time-cells.ts';
 import { writtenIntegers } from './written-integers.ts';
 
 const MAX_UNPACKED = 150 * 1024 * 1024;
@@ -14,15 +15,19 @@ const MAX_ROWS = 1_048_576;
 export async function* workbookRows(path: string, sheetName: string): AsyncGenerator<Json[]> {
   const bytes = await readBytes(path);
   const integerAt = writtenIntegers(bytes);
+  let timeAt: TimeAt | undefined;
   let next = 0;
   try {
     for await (const { index, values } of streamXlsxRows(bytes, { sheet: sheetName || 0 })) {
       if (index >= MAX_ROWS) throw unreadable();
       // Rows without cells are not in the file.
       for (; next < index; next += 1) yield [];
-      yield values.map((value, column) =>
-        isUnsafeInteger(value) ? integerAt({ row: index, column, value }) : toJSON(value),
-      );
+      yield values.map((value, column) => {
+        if (isUnsafeInteger(value)) return integerAt({ row: index, column, value });
+        if (!(value instanceof Date)) return toJSON(value);
+        timeAt ??= timeCells(bytes, sheetName);
+        return timeAt(index, column) ?? timeOf(value);
+      });
       next += 1;
     }
   } catch (error) {
@@ -86,7 +91,6 @@ function unreadable(): ReadFailure {
 
 /** A cell with an error (`#N/A`, `#DIV/0!` …) has no value. */
 function toJSON(value: CellValue): Json {
-  if (value instanceof Date) return timeOf(value);
   if (typeof value === 'number') return Number.isFinite(value) ? value : null;
   if (typeof value === 'string') return value === '' || errors.has(value) ? null : value;
   return typeof value === 'boolean' ? value : null;
