@@ -20149,6 +20149,8 @@ export interface operations {
             query?: {
                 /** @description What a spreadsheet would run as a formula in a CSV text gets an apostrophe in front, or stays as it is */
                 formulas?: "neutralise" | "keep";
+                /** @description Begins CSV with a byte order mark, without which Excel reads no umlauts */
+                bom?: "true" | "false";
             };
             header?: {
                 /** @description With `handling=strict` (RFC 7240), fields that are not known are a VALIDATION_ERROR; else the answer names them in `unknownFields`. */
@@ -37581,6 +37583,8 @@ export interface operations {
                 to?: string;
                 /** @description `jsonl` has one JSON object in each line */
                 format?: "csv" | "jsonl";
+                /** @description Begins CSV with a byte order mark, without which Excel reads no umlauts */
+                bom?: "true" | "false";
             };
             header?: {
                 /** @description With `handling=strict` (RFC 7240), fields that are not known are a VALIDATION_ERROR; else the answer names them in `unknownFields`. */

@@ -13,6 +13,8 @@ interface ExportFormat {
 export interface ExportOptions {
   /** Whether CSV texts that a spreadsheet would read as formulas stay as they are. */
   keepsFormulas: boolean;
+  /** Whether CSV begins with a byte order mark, by which Excel knows UTF-8. */
+  bom?: boolean;
 }
 
 interface Column {
@@ -45,12 +47,12 @@ async function* writeJSON(_columns: readonly Column[], batches: Batches): AsyncG
 async function* writeCSV(
   columns: readonly Column[],
   batches: Batches,
-  { keepsFormulas }: ExportOptions,
+  { keepsFormulas, bom = false }: ExportOptions,
 ): AsyncGenerator<string> {
   const names = columns.map(({ name }) => name);
   const lineOf = (values: readonly Json[]) =>
     `${values.map((value) => asCell(keepsFormulas ? value : neutralised(value))).join(',')}\r\n`;
-  yield lineOf(names);
+  yield `${bom ? '\uFEFF' : ''}${lineOf(names)}`;
   for await (const rows of batches) yield rows.map((row) => lineOf(names.map((name) => row[name] ?? null))).join('');
 }
 
@@ -67,9 +69,13 @@ const startsFormula = /^[=+\-@\t\r\n＝＋－＠]/;
 // despite its quotes.
 const laterCell = /([;\t\r\n][ "]*)([=+\-@＝＋－＠][^;\t\r\n]*)/g;
 
+/** Numbers as databases write them: `-1.5e3`, `-Infinity`, and money such as `-$1,234.50` and `-1.234,50 €`. */
 function isNumber(text: string): boolean {
-  return /^[+-]?\d+(?:\.\d+)?(?:e[+-]?\d+)?$/i.test(text);
+  return /^[+-]?(?:\d+(?:\.\d+)?(?:e[+-]?\d+)?|infinity)$/i.test(text) || money.test(text);
 }
+
+const money =
+  /^[+-]? ?\p{Sc}? ?[+-]?(?:\d{1,3}(?:[.,'’\u00a0\u202f]\d{3})*|\d+)(?:[.,]\d+)?(?:[ \u00a0\u202f]?\p{Sc})?$/u;
 
 function asCell(value: Json): string {
   if (value === null) return '';

@@ -32,12 +32,14 @@ export const exportAuditLogs = tenantRoute({
   produces: 'text/csv',
   response: z.object({}),
 
-  async handle({ query: { format, ...filter }, tenantID, response, signal }, { pool }) {
+  async handle({ query: { format, bom, ...filter }, tenantID, response, signal }, { pool }) {
     response.attachment(`audit.${format}`).set('x-content-type-options', 'nosniff');
     response.type(format === 'csv' ? 'text/csv' : 'application/jsonl');
     const batches = batchesOf(pool, tenantID, filter);
     const text =
-      format === 'csv' ? exportFormats.csv.write(columns, asRows(batches), { keepsFormulas: false }) : asLines(batches);
+      format === 'csv'
+        ? exportFormats.csv.write(columns, asRows(batches), { keepsFormulas: false, bom })
+        : asLines(batches);
     // The status has been sent: on an error the connection is cut, so that the client sees an incomplete file.
     await pipeline(text, response, { signal });
     return {};

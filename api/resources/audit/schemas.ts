@@ -98,6 +98,7 @@ export const AuditLogs = z
 
 export const ExportQuery = AuditFilter.extend({
   format: z.enum(['csv', 'jsonl']).default('csv').describe('`jsonl` has one JSON object in each line'),
+  bom: Flag.meta({ description: 'Begins CSV with a byte order mark, without which Excel reads no umlauts' }),
 });
 
 const Hash = z.string().superRefine((text, check) => {

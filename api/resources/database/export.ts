@@ -39,7 +39,7 @@ export const exportRows = tenantRoute({
       response.attachment(`export.${format}`).type(type).set('x-content-type-options', 'nosniff');
       const owner = { tenantID, source: DATABASE_EXPORT, callerID: caller.id };
       // The status has been sent: on an error the connection is cut, so that the client sees an incomplete file.
-      const options = { keepsFormulas: query.formulas === 'keep' };
+      const options = { keepsFormulas: query.formulas === 'keep', bom: query.bom };
       await pipeline(write(found.columns, batchesOf(context, owner, found), options), response, { signal });
     } finally {
       await forgetResult(context.pool, found.resultID);

@@ -229,6 +229,7 @@ export const ExportQuery = z.object({
     description:
       'What a spreadsheet would run as a formula in a CSV text gets an apostrophe in front, or stays as it is',
   }),
+  bom: Flag.meta({ description: 'Begins CSV with a byte order mark, without which Excel reads no umlauts' }),
 });
 
 export const RowsExport = z

@@ -149,7 +149,9 @@ export type RowsFormat = NonNullable<Schemas['DatabaseRowsExport']['exportFormat
 export async function exportRows(path: TableIDs, filter: string | undefined, format: RowsFormat): Promise<Blob> {
   const where = (filter === undefined ? null : JSON.parse(filter)) as Schemas['DatabaseRowsExport']['where'];
   const given = { exportFormat: format, ...(where && { where }) };
-  return body<Blob>(rest.PATCH(`${ROWS}/export`, { params: { path }, body: given, parseAs: 'blob' }));
+  // Excel opens what a person downloads, and reads no umlauts in CSV without the mark.
+  const query = { bom: 'true' as const };
+  return body<Blob>(rest.PATCH(`${ROWS}/export`, { params: { path, query }, body: given, parseAs: 'blob' }));
 }
 
 export type StatementResult = Omit<Schemas['SqlResult'], 'rows'> & { rows: readonly Row[] };

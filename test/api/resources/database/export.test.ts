@@ -25,7 +25,10 @@ async function sql(text: string): Promise<void> {
   expect(answer, JSON.stringify(answer.body)).toMatchObject({ status: 200 });
 }
 
-const rowsOf = (table: string) => `T/database/schemas/public/tables/${table}/rows/export`;
+const rowsOf = (table: string) => {
+  const [name, query] = table.split('?');
+  return `T/database/schemas/public/tables/${name}/rows/export${query ? `?${query}` : ''}`;
+};
 
 /** Downloads a file that is not text. */
 async function download(table: string, body: object): Promise<Response> {
@@ -35,6 +38,15 @@ async function download(table: string, body: object): Promise<Response> {
     body: JSON.stringify(body),
   });
 }
+
+test('CSV has a byte order mark on request', async () => {
+  const first = async (query: string) =>
+    (await api.patch(`${rowsOf('none')}${query}`, { exportFormat: 'csv' })).body.codePointAt(0);
+  // The client of the tests decodes as browsers do: without the mark.
+  const bytes = await (await download('none?bom=true', { exportFormat: 'csv' })).arrayBuffer();
+  expect([...new Uint8Array(bytes).subarray(0, 5)]).toEqual([0xef, 0xbb, 0xbf, 0x69, 0x64]);
+  expect(await first('')).toBe('i'.codePointAt(0));
+});
 
 const stored = async () => (await cluster.pool.query('select 1 from result_page')).rows.length;
 
