@@ -41,7 +41,7 @@ export interface NodeDefinition<
   /** The exit that failed nodes are left by in place of the usual exit. */
   readonly failedExit?: NoInfer<Exit>;
   /** Exits that need an edge. A node that would leave by one without an edge fails, and a failed node is not left by it. */
-  readonly needsEdge?: readonly NoInfer<Exit>[];
+  readonly needsEdge?: readonly NoInfer<Exit>[] | ((config: z.output<Config>) => readonly string[]);
   /** The exit whose edges are taken if the node leaves by an exit without edges other than `error`; editors call it `else`. */
   readonly elseExit?: (config: z.output<Config>) => string;
   /** Leaving by the usual exit takes the edges of all exits but `error`. */

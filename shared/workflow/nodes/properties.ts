@@ -18,8 +18,8 @@ export function failedExitOf(definition: AnyNode, config: unknown): string | nul
 }
 
 /** See `needsEdge` of a definition. */
-export function needsEdge({ needsEdge: exits = [] }: NodeDefinition, exit: string): boolean {
-  return exits.includes(exit);
+export function needsEdge({ needsEdge: exits = [] }: NodeDefinition, config: unknown, exit: string): boolean {
+  return forConfig(exits, config).includes(exit);
 }
 
 /** See `elseExit` of a definition; undefined for kinds that have none. */

@@ -104,7 +104,7 @@ function succeed(
   if (run.chunk && node.definition.ends) refuseFailedEnd(output);
   if (exit !== null && !node.exits.has(exit) && !exitsOf(node.definition, resolved).includes(exit))
     throw new AppError('NODE_FAILED', `The node left by the exit "${exit}", which it does not have`, { retry: false });
-  if (exit !== null && !node.exits.has(exit) && needsEdge(node.definition, exit))
+  if (exit !== null && !node.exits.has(exit) && needsEdge(node.definition, resolved, exit))
     throw new AppError('NODE_FAILED', `The node left by the exit "${exit}", and nothing is connected to that`, {
       retry: false,
     });

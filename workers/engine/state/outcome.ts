@@ -60,7 +60,7 @@ export function exitAfterFailure(
   if (isErrorConnected) return 'error';
   const exit = failedExitOf(definition, config);
   // An exit that needs an edge and has none does not handle the failure.
-  return exit !== null && needsEdge(definition, exit) && !exits.has(exit) ? undefined : exit;
+  return exit !== null && needsEdge(definition, config, exit) && !exits.has(exit) ? undefined : exit;
 }
 
 /** Whether the failure of a node ends the run. Without a choice in its config it does, unless an edge leaves the `error` exit. */

@@ -46,7 +46,8 @@ export const approval = defineNode({
   usualExit: 'approved',
   // A failure must not count as an approval.
   failedExit: 'rejected',
-  needsEdge: ['expired'],
+  // Without an edge, a rejection or an expiry would end the run as if it had been approved.
+  needsEdge: ['rejected', 'expired'],
   pure: false,
   clocked: false,
   asks: true,

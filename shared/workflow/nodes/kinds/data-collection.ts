@@ -61,6 +61,7 @@ export const dataCollection = defineNode({
   names: {},
   exits: (config) => ['output', 'error', ...(config.timeoutHandle ? [config.timeoutHandle] : [])],
   usualExit: 'output',
+  needsEdge: ({ timeoutHandle }) => (timeoutHandle ? [timeoutHandle] : []),
   pure: false,
   clocked: false,
   asks: true,

@@ -181,3 +181,67 @@ test('a form whose answers cannot be checked is refused when the workflow is sav
   expect(status).toBe(400);
   expect(body.error.message).toContain('workflowNodes.1.data.formSchema.properties.a.pattern');
 });
+
+test('a rejection with nothing at its exit fails the run, and names the exit', async () => {
+  const shape = graph({ start: { type: 'start' }, ask: { type: 'approval' }, end: { type: 'end' } }, [
+    'start>ask',
+    'ask:approved>end',
+  ]);
+  const { id } = await aWorkflow(cluster, { tenant, ...shape });
+  const api = as(tenant.creator);
+  const { instanceID } = (await api.post(`T/workflows/${id}/execute`, {})).body;
+  const open = async () =>
+    (await api.get(`T/workflows/data-collection?status=PENDING&instanceID=${instanceID}`)).body.requests;
+  await eventually(async () => expect(await open()).toHaveLength(1));
+  const [{ collectionRequestID }] = await open();
+
+  await api.post(`T/workflows/data-collection/${collectionRequestID}/submit`, {
+    submittedData: { decision: 'reject', comment: 'Too dear' },
+  });
+
+  const message = 'The node left by the exit "rejected", and nothing is connected to that';
+  expect(await ended(instanceID)).toMatchObject({
+    status: 'FAILED',
+    error: { code: 'NODE_FAILED', nodeID: 'ask', message },
+  });
+});
+
+test('a run that waits for several things names them all', async () => {
+  const ask = (title: string) => ({ type: 'approval', title, expiryMinutes: 0 });
+  const shape = graph(
+    {
+      ...{ start: { type: 'start' }, first: ask('First'), second: ask('Second'), third: ask('Third') },
+      event: { type: 'waitForEvent', eventName: 'paid', eventKey: '7' },
+    },
+    ['start>first', 'start>second', 'start>event', 'start>third'],
+  );
+  const { id } = await aWorkflow(cluster, { tenant, ...shape });
+  const api = as(tenant.creator);
+  const { instanceID } = (await api.post(`T/workflows/${id}/execute`, {})).body;
+  const read = async () => (await api.get(`T/workflows/instances/${instanceID}`)).body;
+  await eventually(async () => expect((await read()).status).toBe('WAITING'));
+
+  const { waiting, waitReason } = await read();
+
+  const answers = 'for an answer to “Second”, and for an answer to “Third”';
+  expect(waitReason).toMatchObject({
+    code: 'input',
+    message: `waits for an answer to “First”, and ${answers}, and 1 more`,
+  });
+  expect(waiting).toMatchObject({ reason: 'input', nodeID: 'first' });
+  expect(waiting.others.map(({ reason, nodeID }: { reason: string; nodeID: string }) => [reason, nodeID])).toEqual([
+    ['input', 'second'],
+    ['input', 'third'],
+    ['event', 'event'],
+  ]);
+});
+
+test('a question that expires with nothing at its exit fails the run', async () => {
+  const ask = { type: 'dataCollection', fields: [{ key: 'answer' }], expiryMinutes: 0.005, timeoutHandle: 'late' };
+  const shape = graph({ start: { type: 'start' }, ask, end: { type: 'end' } }, ['start>ask', 'ask:output>end']);
+  const { id } = await aWorkflow(cluster, { tenant, ...shape });
+  const { instanceID } = (await as(tenant.creator).post(`T/workflows/${id}/execute`, {})).body;
+
+  const message = 'The node left by the exit "late", and nothing is connected to that';
+  expect(await ended(instanceID)).toMatchObject({ status: 'FAILED', error: { nodeID: 'ask', message } });
+});

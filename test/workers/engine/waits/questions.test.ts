@@ -57,6 +57,14 @@ describe('the question of a run', () => {
     });
   });
 
+  const over = { type: 'log', message: 'No answer came' };
+  const inBranches = graph({ start: { type: 'start' }, ask, other: ask, over }, [
+    'start>ask',
+    'start>other',
+    'ask:late>over',
+    'other:late>over',
+  ]);
+
   async function accepted(shape = alone, more: Partial<NewRun> = {}): Promise<string> {
     const versionID = await deployment.saveVersion(shape);
     return (await deployment.runs.accept(deployment.newRun(versionID, {}, more))).instanceID;
@@ -119,7 +127,7 @@ describe('the question of a run', () => {
   });
 
   test('stays answered when that of another branch expires', async () => {
-    const id = await accepted(graph({ start: { type: 'start' }, ask, other: ask }, ['start>ask', 'start>other']));
+    const id = await accepted(inBranches);
     await eventually(async () => {
       expect(await deployment.read(id)).toMatchObject({ status: 'WAITING', held_by: null, ready_at: null });
       expect(await questionsOf(id)).toEqual(['PENDING', 'PENDING']);
@@ -138,7 +146,7 @@ describe('the question of a run', () => {
   });
 
   test('stays open when that of another branch expires', async () => {
-    const id = await accepted(graph({ start: { type: 'start' }, ask, other: ask }, ['start>ask', 'start>other']));
+    const id = await accepted(inBranches);
     await eventually(async () => {
       expect(await deployment.read(id)).toMatchObject({ status: 'WAITING', held_by: null, ready_at: null });
       expect(await questionsOf(id)).toEqual(['PENDING', 'PENDING']);
@@ -165,13 +173,13 @@ describe('the question of a run', () => {
   describe('while another branch keeps the run owned', () => {
     const wait = { type: 'delay', delaySeconds: 1, delayMs: 500 };
     const busy = (question: typeof ask) =>
-      graph({ start: { type: 'start' }, ask: question, wait }, ['start>ask', 'start>wait']);
+      graph({ start: { type: 'start' }, ask: question, wait, over }, ['start>ask', 'start>wait', 'ask:late>over']);
 
     async function outcomes(id: string): Promise<string[]> {
       await ends(id, { status: 'COMPLETED', epoch: 1 });
       const events = await deployment.events(id);
       return events.flatMap(({ node_id, status, exit }) =>
-        status === 'SUCCESS' && node_id !== 'start' ? [`${node_id} ${exit}`] : [],
+        status === 'SUCCESS' && (node_id === 'ask' || node_id === 'wait') ? [`${node_id} ${exit}`] : [],
       );
     }
 
