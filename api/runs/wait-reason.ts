@@ -73,7 +73,29 @@ export async function findWaitReason(
   const [circumstances] = rows;
   if (!circumstances) return undefined;
   if (circumstances.isQueued) return reasonInQueue(circumstances);
-  return waits && reasonOfWait(waits, await findTitle(pool, run, waits));
+  return waits && reasonOfWaits(pool, run, waits);
+}
+
+/** Waits that a message names. */
+const MAX_NAMED = 3;
+
+/** The reason of the first wait, which also names the other nodes that wait. */
+async function reasonOfWaits(
+  pool: Pool,
+  run: { id: string; tenantID: string },
+  { others = [], ...first }: Wait,
+): Promise<Reason | undefined> {
+  const reasons: Reason[] = [];
+  for (const wait of [first, ...others].slice(0, MAX_NAMED))
+    reasons.push(...reasonOfWait(wait, await findTitle(pool, run, wait)));
+  const [reason, ...more] = reasons;
+  if (!reason) return undefined;
+  const left = 1 + others.length - MAX_NAMED;
+  const messages = [
+    ...more.map(({ message }) => message.replace(/^waits /, '')),
+    ...(left > 0 ? [`${left} more`] : []),
+  ];
+  return { ...reason, message: [reason.message, ...messages].join(', and ') };
 }
 
 type Wait = z.input<typeof Waiting>;
@@ -90,20 +112,20 @@ async function findTitle(
   return cut(rows[0]?.title || nodeID);
 }
 
-function reasonOfWait({ reason, until, event }: Wait, title: string | null): Reason | undefined {
+function reasonOfWait({ reason, until, event }: Wait, title: string | null): Reason[] {
   const at = title === null ? '' : ` at “${title}”`;
   const ends = { ...(until && { until }) };
   if (reason === 'delay') {
     const seconds = until ? Math.max(0, Math.ceil((Date.parse(until) - Date.now()) / 1_000)) : null;
-    return { ...plain('delay', `waits for a time${at}`), ...ends, estimateSeconds: seconds };
+    return [{ ...plain('delay', `waits for a time${at}`), ...ends, estimateSeconds: seconds }];
   }
   if (reason === 'input')
-    return { ...plain('input', `waits for an answer${title === null ? '' : ` to “${title}”`}`), ...ends };
+    return [{ ...plain('input', `waits for an answer${title === null ? '' : ` to “${title}”`}`), ...ends }];
   if (reason === 'event') {
     const what = event ? `the event \`${cut(event.name)}\` with key \`${cut(event.key)}\`` : 'an event';
-    return { ...plain('event', `waits for ${what}${at}`), ...ends };
+    return [{ ...plain('event', `waits for ${what}${at}`), ...ends }];
   }
-  return reason === 'child' ? plain('child', `waits for a run that it has started${at}`) : undefined;
+  return reason === 'child' ? [plain('child', `waits for a run that it has started${at}`)] : [];
 }
 
 function cut(text: string): string {
@@ -161,9 +183,14 @@ function keyReason(circumstances: Circumstances): Reason | undefined {
     circumstances,
     'key-limit',
     aheadOfKey,
-    `waits for key \`${shownKey(key)}\`${owned}; ${counted(aheadOfKey)} ahead`,
+    `waits for ${nameOfKey(shownKey(key))}${owned}; ${counted(aheadOfKey)} ahead`,
     keyLimit ?? 1,
   );
+}
+
+/** Says what an empty key is: all runs share it whose inputs are missing, null or empty where the key has its templates. */
+function nameOfKey(key: string): string {
+  return key.trim() === '' ? 'the empty key, shared by runs without a value for it' : `key \`${key}\``;
 }
 
 function limitReason(circumstances: Circumstances): Reason | undefined {

@@ -11,13 +11,21 @@ const AwaitedEvent = z
   .object({ name: z.string(), key: z.string() })
   .meta({ id: 'AwaitedEvent', description: 'The event that a node waits for' });
 
+const wait = {
+  reason: z.enum(['delay', 'input', 'event', 'child', 'no-worker', 'queue']),
+  until: z.iso.datetime().optional(),
+  nodeID: z.string().optional().describe('The node that waits'),
+  collectionRequestID: z.uuid().optional(),
+  event: AwaitedEvent.optional(),
+};
+
 export const Waiting = z
   .object({
-    reason: z.enum(['delay', 'input', 'event', 'child', 'no-worker', 'queue']),
-    until: z.iso.datetime().optional(),
-    nodeID: z.string().optional().describe('The node that waits'),
-    collectionRequestID: z.uuid().optional(),
-    event: AwaitedEvent.optional(),
+    ...wait,
+    others: z
+      .array(z.object(wait).meta({ id: 'WaitOfNode', description: 'Why a node waits, and until when' }))
+      .optional()
+      .describe('Further nodes that wait, up to 100; absent: there are none'),
   })
   .meta({ id: 'WaitingReason', description: 'Why a run waits, and until when' });
 

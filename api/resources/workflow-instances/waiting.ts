@@ -25,16 +25,26 @@ export async function findWaiting(
   const seqs = latest.filter(({ status }) => status === 'SUSPENDED' || status === 'FAILED').map(({ seq }) => seq);
   const events = await em.find(RunEvent, { instanceID: run.id, seq: { $in: seqs } });
   const reasons = events.flatMap(reasonOf);
-  const [reason] = reasons.sort((one, other) => rank[one.reason] - rank[other.reason]);
-  if (reason?.collectionRequestID) return { ...reason, ...(await expiryOf(em, reason.collectionRequestID)) };
+  const shown = reasons.sort((one, other) => rank[one.reason] - rank[other.reason]).slice(0, MAX_SHOWN);
+  const [reason, ...others] = await withExpiries(em, shown);
+  if (reason) return { ...reason, ...(others.length > 0 && { others }) };
   // A pause between two items of a loop has no event.
-  return reason ?? (run.wakeAt ? { reason: 'delay', until: run.wakeAt.toISOString() } : undefined);
+  return run.wakeAt ? { reason: 'delay', until: run.wakeAt.toISOString() } : undefined;
 }
 
-/** When a question expires. Its events do not say, because the clock of the database decides. */
-async function expiryOf(em: EntityManager, id: string): Promise<Pick<Reason, 'until'>> {
-  const request = await em.findOne(CollectionRequest, { id }, { fields: ['expiresAt'] });
-  return request?.expiresAt ? { until: request.expiresAt.toISOString() } : {};
+/** Nodes whose waits are shown. */
+const MAX_SHOWN = 101;
+
+/** The waits, with the times when questions expire. Their events do not say, because the clock of the database decides. */
+async function withExpiries(em: EntityManager, reasons: readonly Reason[]): Promise<Reason[]> {
+  const ids = reasons.flatMap(({ collectionRequestID }) => collectionRequestID ?? []);
+  if (ids.length === 0) return [...reasons];
+  const requests = await em.find(CollectionRequest, { id: { $in: ids } }, { fields: ['expiresAt'] });
+  const expiries = new Map(requests.map(({ id, expiresAt }) => [id, expiresAt]));
+  return reasons.map((reason) => {
+    const until = expiries.get(reason.collectionRequestID ?? '')?.toISOString();
+    return { ...reason, ...(until !== undefined && { until }) };
+  });
 }
 
 function reasonOf({ nodeID, payload: stored }: RunEvent): Reason[] {

@@ -254,6 +254,17 @@ describe('the reason why a run waits', () => {
     });
   });
 
+  test.each<JsonObject>([{}, { customer: null }, { customer: '' }, { customer: ' ' }])(
+    'says that a key is empty with the input %j',
+    async (input) => {
+      const ids = await queued(2, { concurrency: { key: '{{ctx.input.customer}}', limit: 1 } }, input);
+
+      const [holder = '', waiting = ''] = ids;
+      const message = `waits for the empty key, shared by runs without a value for it, held by run ${holder}; 0 runs are ahead`;
+      expect(await reasonOf(waiting)).toMatchObject({ code: 'key-limit', message });
+    },
+  );
+
   test('names the rate, and when it has a place', async () => {
     const ids = await queued(2, { rate: { limit: 1, per: 'hour' } });
     await cluster.pool.query(
