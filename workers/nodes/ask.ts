@@ -35,6 +35,12 @@ export function ask(config: RequestConfig, request: object): Park {
   };
 }
 
+/** Says in an error how long a question was open, and where that is set. */
+export function notAnswered({ expiryMinutes }: Pick<RequestConfig, 'expiryMinutes'>): string {
+  const setBy = '`expiryMinutes` of the node, else `humanInLoopTimeout` of the workflow';
+  return `was not answered within ${expiryMinutes} minutes (${setBy})`;
+}
+
 function namesIn(approvers: string | readonly string[]): string[] {
   const names = typeof approvers === 'string' ? approvers.split(',') : approvers;
   return names.map((name) => name.trim().toLowerCase()).filter((name) => name !== '');

@@ -1,13 +1,13 @@
 import { AppError } from '#shared/core/errors.ts';
 import { Decision } from '#shared/workflow/nodes/decision.ts';
 import type { approval } from '#shared/workflow/nodes/kinds/approval.ts';
-import { ask } from '../ask.ts';
+import { ask, notAnswered } from '../ask.ts';
 import type { Executor, Task } from '../executor.ts';
 
 const MAX_COMMENT = 10_000;
 
 export const runApproval: Executor<typeof approval> = async ({ config, waitResult }) => {
-  const { outputVariable, onTimeout, expiryMinutes } = config;
+  const { outputVariable, onTimeout } = config;
   if (waitResult?.kind !== 'input') return ask(config, requestOf(config));
   if (waitResult.submission) {
     const { decision, comment = '' } = waitResult.submission;
@@ -17,10 +17,7 @@ export const runApproval: Executor<typeof approval> = async ({ config, waitResul
       exit: approved ? 'approved' : 'rejected',
     };
   }
-  if (onTimeout === 'fail')
-    throw new AppError('NODE_TIMEOUT', `The approval was not answered within ${expiryMinutes} minutes`, {
-      retry: false,
-    });
+  if (onTimeout === 'fail') throw new AppError('NODE_TIMEOUT', `The approval ${notAnswered(config)}`, { retry: false });
   return {
     output: { [outputVariable]: { approved: false, expired: true, comment: '' }, success: false, expired: true },
     exit: 'expired',

@@ -1,6 +1,6 @@
 import { AppError } from '#shared/core/errors.ts';
 import type { dataCollection } from '#shared/workflow/nodes/kinds/data-collection.ts';
-import { ask } from '../ask.ts';
+import { ask, notAnswered } from '../ask.ts';
 import type { Executor } from '../executor.ts';
 
 export const runDataCollection: Executor<typeof dataCollection> = async ({ config, waitResult }) => {
@@ -12,7 +12,5 @@ export const runDataCollection: Executor<typeof dataCollection> = async ({ confi
     return { output: { [config.outputVariable]: waitResult.submission, success: true }, exit: 'output' };
   if (config.timeoutHandle)
     return { output: { [config.outputVariable]: null, success: false, expired: true }, exit: config.timeoutHandle };
-  throw new AppError('NODE_TIMEOUT', `The form was not answered within ${config.expiryMinutes} minutes`, {
-    retry: false,
-  });
+  throw new AppError('NODE_TIMEOUT', `The form ${notAnswered(config)}`, { retry: false });
 };

@@ -27,7 +27,7 @@ export const runWaitForEvent: Executor<typeof waitForEvent> = async ({ config, r
   if (onTimeout === 'fail')
     throw new AppError(
       'NODE_TIMEOUT',
-      `No event "${name}" with the key "${key}" came within ${expiryMinutes} minutes`,
+      `No event "${name}" with the key "${key}" came within ${expiryMinutes} minutes (\`expiryMinutes\` of the node)`,
       {
         retry: false,
       },

@@ -66,7 +66,13 @@ test('when its time is over, leaves by an exit of its own or fails', async () =>
     output: { approval: { approved: false, expired: true, comment: '' }, success: false, expired: true },
     exit: 'expired',
   });
-  await expect(run({ onTimeout: 'fail' }, late)).rejects.toMatchObject({ code: 'NODE_TIMEOUT', retry: false });
+  await expect(run({ onTimeout: 'fail' }, late)).rejects.toMatchObject({
+    code: 'NODE_TIMEOUT',
+    message: expect.stringContaining(
+      'The approval was not answered within 60 minutes (`expiryMinutes` of the node, else',
+    ),
+    retry: false,
+  });
 });
 
 test('a failure that is passed over is a rejection, and a list of approvers is never empty', () => {

@@ -45,6 +45,12 @@ describe('a data collection', () => {
       output: { collectedData: null, success: false, expired: true },
       exit: 'late',
     });
-    await expect(run({}, expired)).rejects.toMatchObject({ code: 'NODE_TIMEOUT', retry: false });
+    await expect(run({}, expired)).rejects.toMatchObject({
+      code: 'NODE_TIMEOUT',
+      message: expect.stringContaining(
+        'The form was not answered within 60 minutes (`expiryMinutes` of the node, else',
+      ),
+      retry: false,
+    });
   });
 });

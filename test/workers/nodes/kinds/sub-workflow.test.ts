@@ -10,7 +10,7 @@ const childWorkflowID = newID();
 
 function run(config: object, waitResult?: WaitResult) {
   const parsed = subWorkflow.config.parse({ childWorkflowID, ...config });
-  const task = { config: parsed, run: aNodeRun({ timeoutMs: 7000 }), signal: new AbortController().signal };
+  const task = { config: parsed, run: aNodeRun(), signal: new AbortController().signal };
   return runSubWorkflow({ ...task, ...(waitResult && { waitResult }) }, {} as NodeContext);
 }
 

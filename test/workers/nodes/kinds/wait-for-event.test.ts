@@ -36,6 +36,10 @@ describe('a wait for an event', () => {
       output: { event: null, eventName: 'paid', eventKey: '42', success: false, expired: true },
       exit: 'expired',
     });
-    await expect(run({ onTimeout: 'fail' }, none)).rejects.toMatchObject({ code: 'NODE_TIMEOUT', retry: false });
+    await expect(run({ onTimeout: 'fail' }, none)).rejects.toMatchObject({
+      code: 'NODE_TIMEOUT',
+      message: expect.stringContaining('minutes (`expiryMinutes` of the node)'),
+      retry: false,
+    });
   });
 });
