@@ -45,6 +45,15 @@ export const examplePreviewItem = {
   warnings: [],
   missingDependencies: [],
   missingSecrets: [],
+  unfollowed: [],
+  tables: [],
+};
+
+export const exampleUnfollowed = {
+  type: 'workflow' as const,
+  path: ['workflowNodes', 1, 'data', 'childWorkflowID'],
+  template: '{{ctx.input.workflowID}}',
+  variable: null,
 };
 
 export const examplePlannedItem = { ...examplePreviewItem, changes: [exampleChange] };

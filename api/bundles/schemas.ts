@@ -13,13 +13,14 @@ import {
   examplePreviewItem,
   exampleRecord,
   exampleToken,
+  exampleUnfollowed,
 } from './examples.ts';
 
 export const BundledType = z.enum(bundledTypes).meta({ id: 'BundledType' });
 
 const Dependency = z.object({
-  type: z.string().max(64),
-  id: z.string().max(64),
+  type: z.string().max(64).describe('Of an asset; `table`: a table of the tenant database, which no bundle holds'),
+  id: z.string().max(255),
   name: z.string().max(255).optional(),
   bundled: z.boolean().optional().describe('The bundle holds it too'),
 });
@@ -68,7 +69,26 @@ export const BundleExport = z
   })
   .meta({ id: 'BundleExport', examples: [exampleExport] });
 
-export const Exported = z.object({ bundle: Bundle, message: Message });
+const Unfollowed = z
+  .object({
+    type: BundledType.describe('Of the asset that is named'),
+    path: z.array(z.union([z.string(), z.int()])).describe('Of the field in the payload'),
+    template: z.string(),
+    variable: z.string().nullable().describe('The variable that holds the id, if it is one'),
+  })
+  .meta({
+    id: 'UnfollowedReference',
+    description: 'A field that names an asset by a template, which a bundle neither holds nor remaps',
+    examples: [exampleUnfollowed],
+  });
+
+export const Exported = z.object({
+  bundle: Bundle,
+  unfollowed: z
+    .array(Unfollowed.extend({ id: z.uuid().describe('The key of the item') }).meta({ id: 'UnfollowedInItem' }))
+    .describe('What the items name by templates and the bundle cannot follow'),
+  message: Message,
+});
 
 const SecretValue = z
   .object({
@@ -135,6 +155,8 @@ const previewFields = {
   warnings: z.array(z.string()),
   missingDependencies: z.array(z.object({ type: z.string(), id: z.string() }).meta({ id: 'MissingDependency' })),
   missingSecrets: z.array(BundlePath),
+  unfollowed: z.array(Unfollowed).describe('What it names by templates, which is not remapped'),
+  tables: z.array(z.string()).describe('The tables of the tenant database that it needs, which no bundle brings'),
 };
 export const PreviewItem = z.object(previewFields).meta({ id: 'BundlePreviewItem', examples: [examplePreviewItem] });
 export const Preview = z

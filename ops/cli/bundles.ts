@@ -32,9 +32,12 @@ export function bundleCommands(program: Command, acting: Acting): void {
 
 async function exportBundle(session: Session, file: string, { types }: { types?: string }): Promise<void> {
   const body = (types ? { types: types.split(',') } : {}) as Input<'exportBundle'>['body'];
-  const { bundle } = await session.gantry.call('exportBundle', { path: session.path, ...(body && { body }) });
+  const call = { path: session.path, ...(body && { body }) };
+  const { bundle, unfollowed } = await session.gantry.call('exportBundle', call);
   await writeFile(file, stableJSON(bundle));
   session.note(`${bundle.items.length} assets in ${file}`);
+  for (const { type, id, path, template } of unfollowed)
+    session.note(`not followed: ${template}, which names a ${type} at ${path.join('.')} of ${id}`);
 }
 
 async function planBundle(session: Session, file: string, { overwrite }: { overwrite?: boolean }): Promise<void> {

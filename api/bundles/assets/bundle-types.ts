@@ -16,3 +16,7 @@ export type BundledType = (typeof bundledTypes)[number];
 
 /** Assets that others name and bundles do not hold: credentials and bytes stay with their tenant. */
 export type UnbundledType = 'oauthConnection' | 'file';
+
+export function isBundled(type: string): type is BundledType {
+  return (bundledTypes as readonly string[]).includes(type);
+}

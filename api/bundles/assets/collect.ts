@@ -9,6 +9,7 @@ import { kinds } from './kinds.ts';
 import { readers } from './payloads.ts';
 import { MAX_ITEMS, type Reading, readAssets, type TenantAsset } from './read-assets.ts';
 import { type Reference, referencesIn } from './references.ts';
+import { HeldIDs, heldReferences, templatedIDs } from './templated-ids.ts';
 import { variablesNamedIn } from './variable-uses.ts';
 
 export interface Collected extends TenantAsset {
@@ -29,6 +30,8 @@ export async function collect(
   { follow, visible, withFolders }: Following,
 ): Promise<ReadonlyMap<string, Collected>> {
   const found = new Map<string, Collected>();
+  const held = new HeldIDs();
+  const variablesByName = new Map<unknown, Collected>();
   for (let next = roots; next.length > 0; ) {
     const named: Reference[] = [];
     const variables = await variablesOf(reading.em, next);
@@ -38,10 +41,28 @@ export async function collect(
       found.set(asset.id, { ...asset, references });
       for (const one of references) if (!one.isGuess) named.push(one);
     }
+    named.push(...referencesOfVariables(next));
     if (found.size > MAX_ITEMS) throw tooMany();
     next = await readNamed(named.filter(({ id }) => !found.has(id)));
   }
   return found;
+
+  /** Follows the ids that variables hold, as far as the workflows by now say that they hold ids, and of what. */
+  function referencesOfVariables(added: readonly TenantAsset[]): Reference[] {
+    const names = new Set<unknown>();
+    for (const { id, type, payload } of added) {
+      for (const name of held.add(templatedIDs(type, payload).flatMap((one) => one.held ?? []))) names.add(name);
+      const variable = type === 'variable' ? found.get(id) : undefined;
+      if (variable) variablesByName.set(payload.name, variable);
+      if (variable) names.add(payload.name);
+    }
+    return [...names].flatMap((name) => {
+      const variable = variablesByName.get(name);
+      if (!variable) return [];
+      variable.references = heldReferences(variable.payload, held.of(name));
+      return variable.references;
+    });
+  }
 
   async function readNamed(references: readonly Reference[]): Promise<TenantAsset[]> {
     const assets: TenantAsset[] = [];
@@ -95,6 +116,14 @@ async function variablesOf(
 
 export function tooMany(): AppError {
   return new AppError('PAYLOAD_TOO_LARGE', `A bundle holds at most ${MAX_ITEMS} assets: export fewer at once`);
+}
+
+/**
+ * Whether a named asset comes before the one that names it. A variable comes after what its value names, so that a bundle that is imported in
+ * parts gives it the ids of the tenant.
+ */
+export function comesBefore(named: Reference, type: BundledType): boolean {
+  return named.isNeeded || named.type === 'folder' || type === 'variable';
 }
 
 interface Ordered {

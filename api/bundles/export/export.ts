@@ -10,7 +10,8 @@ import { collect, tooMany } from '../assets/collect.ts';
 import { kinds } from '../assets/kinds.ts';
 import { readers } from '../assets/payloads.ts';
 import { MAX_ITEMS, type Reading, readAssets, type TenantAsset } from '../assets/read-assets.ts';
-import { type Bundle, BundleExport, Exported } from '../schemas.ts';
+import { heldReferences, presentUnfollowed, templatedIDs, unfollowed } from '../assets/templated-ids.ts';
+import { type Bundle, BundleExport, type BundleItem, Exported } from '../schemas.ts';
 import { writeItems } from './write-bundle.ts';
 
 const everyType: ReadonlySet<BundledType> = new Set(bundledTypes);
@@ -52,8 +53,9 @@ export const exportBundle = tenantRoute({
       roots.push(...found);
     }
     const all = withFolders ? everyType : withoutFolders;
-    const bundle = await bundleOf(source, reading, { roots, follow: withDependencies ? all : nothing, withFolders });
-    return { bundle, message: `${bundle.items.length} assets exported` };
+    const contents = { roots, follow: withDependencies ? all : nothing, withFolders };
+    const exported = await bundleOf(source, reading, contents);
+    return { ...exported, message: `${exported.bundle.items.length} assets exported` };
   },
 });
 
@@ -82,11 +84,23 @@ async function bundleOf(
   { em, tenantID, visible }: Source,
   reading: Reading,
   { roots, follow, withFolders }: Contents,
-): Promise<Bundle> {
+): Promise<Omit<z.input<typeof Exported>, 'message'>> {
   const collected = await collect(reading, roots, { follow, visible, withFolders });
   if (collected.size === 0) throw new AppError('NOT_FOUND', 'There is nothing to export');
   const items = await writeItems(em, tenantID, collected, { withFolders });
-  return { bundleVersion: 1, generator: 'gantry', sourceTenant: tenantID, items };
+  const bundle: Bundle = { bundleVersion: 1, generator: 'gantry', sourceTenant: tenantID, items };
+  return { bundle, unfollowed: unfollowedIn(items) };
+}
+
+/** The templates that name assets, of which the bundle holds no variable with an id. */
+function unfollowedIn(items: readonly BundleItem[]): z.input<typeof Exported>['unfollowed'] {
+  const variables = new Map(items.filter(({ type }) => type === 'variable').map((item) => [item.payload.name, item]));
+  return items.flatMap(({ type, id, payload }) =>
+    unfollowed(templatedIDs(type, payload), (held) => {
+      const variable = variables.get(held.variable);
+      return variable !== undefined && heldReferences(variable.payload, [held]).length > 0;
+    }).map((one) => ({ id, ...presentUnfollowed(one) })),
+  );
 }
 
 /** Exports one asset with all that it needs, but for its folder. */
@@ -113,8 +127,8 @@ function exportOne<T extends BundledType>(
       const roots = await readAssets(reading, type, [String(params[param])]);
       if (roots.length === 0) throw new AppError('NOT_FOUND', `There is no such ${noun}`);
       const contents = { roots, follow: withoutFolders, withFolders: false };
-      const bundle = await bundleOf({ em, tenantID, visible }, reading, contents);
-      return { bundle, message: `${roots[0]?.title} exported` };
+      const exported = await bundleOf({ em, tenantID, visible }, reading, contents);
+      return { ...exported, message: `${roots[0]?.title} exported` };
     },
   });
 }

@@ -2,11 +2,12 @@ import { cooperative } from '#shared/concurrency/cooperative.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import { onEntities } from '#shared/db/query.ts';
 import type { EntityManager } from '#shared/entities/orm.ts';
-import { type Collected, inOrder } from '../assets/collect.ts';
+import { type Collected, comesBefore, inOrder } from '../assets/collect.ts';
 import { sorted } from '../assets/hash.ts';
 import { itemKeyOf, keysOfAssets } from '../assets/keys.ts';
 import { type Reference, withIDs } from '../assets/references.ts';
 import { withMissing } from '../assets/secrets.ts';
+import { tablesIn } from '../assets/tables.ts';
 import type { BundleItem } from '../schemas.ts';
 
 /** Items as they are written: references are keys, and the same assets have the same text. */
@@ -21,7 +22,7 @@ export async function writeItems(
   const keyOf = (id: string) => keys.get(id)?.key ?? id;
   const ordered = new Map(
     [...collected].map(([id, { type, references }]) => {
-      const needs = references.filter((one) => one.isNeeded || one.type === 'folder').map((one) => one.id);
+      const needs = references.filter((one) => comesBefore(one, type)).map((one) => one.id);
       return [id, { type, key: keyOf(id), needs }];
     }),
   );
@@ -37,10 +38,13 @@ export async function writeItems(
   }
   return items;
 
-  function dependenciesOf({ id: own, references }: Collected): BundleItem['dependencies'] {
+  function dependenciesOf({ id: own, type, payload, references }: Collected): BundleItem['dependencies'] {
     const shown = references.filter(({ id, isGuess }) => id !== own && (!isGuess || collected.has(id)));
     const others = new Map(shown.map((one) => [itemKeyOf(one), one]));
-    return [...others.values()].map(describe).sort((one, other) => (itemKeyOf(one) < itemKeyOf(other) ? -1 : 1));
+    const tables = tablesIn(type, payload).map((id) => ({ type: 'table', id, bundled: false }));
+    return [...[...others.values()].map(describe), ...tables].sort((one, other) =>
+      itemKeyOf(one) < itemKeyOf(other) ? -1 : 1,
+    );
   }
 
   function describe({ type, id }: Reference) {

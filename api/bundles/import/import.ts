@@ -9,6 +9,7 @@ import { tenantRoute } from '../../context/routes.ts';
 import { isAllowed } from '../../http/access/grant.ts';
 import { hashOf } from '../assets/hash.ts';
 import { kinds } from '../assets/kinds.ts';
+import { presentUnfollowed } from '../assets/templated-ids.ts';
 import { ApplyBody, ImportBody, Imported, Planned, type PlannedChange, Preview, type PreviewItem } from '../schemas.ts';
 import { faultsOf } from './check-item.ts';
 import { type Plan, type PlannedItem, planImport } from './plan-import.ts';
@@ -184,11 +185,13 @@ function summaryOf({ items }: Plan): z.input<typeof Preview>['summary'] {
 }
 
 function presentItem(item: PlannedItem, denied: readonly string[]): z.input<typeof PreviewItem> {
-  const { type, id, title, action, asset, missing, missingSecrets, warnings } = item;
+  const { type, id, title, action, asset, missing, missingSecrets, warnings, unfollowed, tables } = item;
   return {
     ...{ type, id, title, action, assetID: asset?.id ?? null, warnings: [...warnings, ...denied] },
     missingDependencies: missing,
     missingSecrets: missingSecrets.map((path) => [...path]),
+    unfollowed: unfollowed.map(presentUnfollowed),
+    tables: [...tables],
   };
 }
 

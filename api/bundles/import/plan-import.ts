@@ -4,15 +4,18 @@ import type { JsonObject } from '#shared/core/json.ts';
 import type { Path } from '#shared/core/schema/issues.ts';
 import { onEntities } from '#shared/db/query.ts';
 import { type BundledType, bundledTypes } from '../assets/bundle-types.ts';
-import { inOrder } from '../assets/collect.ts';
+import { comesBefore, inOrder } from '../assets/collect.ts';
 import { hashOf } from '../assets/hash.ts';
 import { type AssetKey, itemKeyOf, keysOfAssets, keysOfItems } from '../assets/keys.ts';
 import { kinds } from '../assets/kinds.ts';
 import { type Reading, readAssets, type TenantAsset } from '../assets/read-assets.ts';
 import { type Reference, referencesIn, withIDs } from '../assets/references.ts';
 import { withMissing } from '../assets/secrets.ts';
+import { tablesIn } from '../assets/tables.ts';
+import { heldReferences, type TemplatedID } from '../assets/templated-ids.ts';
 import type { ImportBody } from '../schemas.ts';
 import { missingSecretsOf } from './missing-secrets.ts';
+import { warnOfTemplates } from './plan-templates.ts';
 import { lacksItsSecret, sameVariables, warnOfVariables } from './plan-variables.ts';
 import { type GivenItem, readItems } from './read-items.ts';
 import { findOthers, type Others } from './resolve.ts';
@@ -41,6 +44,10 @@ export interface PlannedItem extends GivenItem {
   missing: { type: Reference['type']; id: string }[];
   missingSecrets: Path[];
   warnings: string[];
+  /** The fields that name assets by templates and are not remapped. */
+  unfollowed: readonly TemplatedID[];
+  /** The tables of the tenant's own database that the item needs. */
+  tables: readonly string[];
 }
 
 export interface Plan {
@@ -84,9 +91,10 @@ export async function planImport(importing: Importing, body: ImportBody, { locks
   }
   await compare(importing, planned, ids);
   await warnOfVariables(em, [...planned.values()]);
+  warnOfTemplates([...planned.values()]);
   const ordered = new Map(
     [...planned].map(([id, { type, id: key, references }]) => {
-      const needed = references.filter((one) => one.isNeeded || one.type === 'folder');
+      const needed = references.filter((one) => comesBefore(one, type));
       return [id, { type, key, needs: needed.flatMap((one) => ids.get(itemKeyOf(one)) ?? []) }];
     }),
   );
@@ -172,7 +180,7 @@ async function planItem(
   ];
   const action = isSkipped ? 'skip' : asset ? 'update' : 'create';
   const hashes = { itemHash: await hashOf(item.payload), assetHash: asset && (await hashOf(asset.payload)) };
-  const assetReferences = asset ? await runCooperatively(referencesIn(asset.type, asset.payload)) : [];
+  const assetReferences = asset ? await referencesHere(asset, item) : [];
   return {
     ...item,
     ...hashes,
@@ -186,7 +194,19 @@ async function planItem(
     missing,
     missingSecrets,
     warnings,
+    unfollowed: [],
+    tables: tablesIn(item.type, item.payload),
   };
+}
+
+/** References of the asset of an item. A variable holds ids where that of the bundle does. */
+async function referencesHere({ type, payload }: TenantAsset, { references }: GivenItem): Promise<Reference[]> {
+  if (type !== 'variable') return runCooperatively(referencesIn(type, payload));
+  const variable = String(payload.name);
+  return heldReferences(
+    payload,
+    references.map((one) => ({ type: one.type as BundledType, variable, keys: one.path.slice(1) })),
+  );
 }
 
 function unfiled({ folderID, parentFolderID }: JsonObject): JsonObject {

@@ -8,7 +8,15 @@ import type { BundledType } from '../assets/bundle-types.ts';
 import { itemKeyOf } from '../assets/keys.ts';
 import { kinds } from '../assets/kinds.ts';
 import { type Reference, referencesIn } from '../assets/references.ts';
-import type { ImportBody } from '../schemas.ts';
+import {
+  type HeldID,
+  HeldIDs,
+  heldByDependencies,
+  heldReferences,
+  type TemplatedID,
+  templatedIDs,
+} from '../assets/templated-ids.ts';
+import type { BundleItem, ImportBody } from '../schemas.ts';
 
 /** An item as the bundle has it. */
 export interface GivenItem {
@@ -21,6 +29,8 @@ export interface GivenItem {
   /** The asset, with masked secrets. */
   payload: JsonObject;
   references: readonly Reference[];
+  /** The fields that name assets by templates. */
+  templated: readonly TemplatedID[];
   /** Secrets of the item that the request brings, by their paths in the payload. */
   secrets: readonly { path: readonly (string | number)[]; value: Json }[];
 }
@@ -37,14 +47,12 @@ export async function readItems({ bundle, secrets = [] }: ImportBody): Promise<G
   const itemKeys = new Set<string>();
   const items: GivenItem[] = [];
   let named = 0;
-  for await (const [index, { type, id, payload: unmasked }] of cooperative(bundle.items.entries())) {
+  const held = new HeldIDs();
+  for await (const [index, { type, id, payload: unmasked, dependencies = [] }] of cooperative(bundle.items.entries())) {
     const at = ['bundle', 'items', index];
-    const title = unmasked[kinds[type].title];
-    if (typeof title !== 'string' || title === '')
-      issues.push({
-        path: [...at, 'payload', kinds[type].title],
-        message: `expected a text, received ${title === undefined ? 'nothing' : quote(title)}`,
-      });
+    const title = titleOf(type, unmasked, (message) =>
+      issues.push({ path: [...at, 'payload', kinds[type].title], message }),
+    );
     if (itemKeys.has(itemKeyOf({ type, id })))
       issues.push({ path: [...at, 'id'], message: 'another item of this type has this id' });
     itemKeys.add(itemKeyOf({ type, id }));
@@ -54,11 +62,34 @@ export async function readItems({ bundle, secrets = [] }: ImportBody): Promise<G
     named += references.length;
     if (named > MAX_NAMED)
       throw invalid([{ path: [...at, 'payload'], message: `a bundle names other assets ${MAX_NAMED} times at most` }]);
-    items.push({ index, type, id, title: String(title), payload, references, secrets: own });
+    const templated = templatedIDs(type, payload);
+    held.add(heldIn(type, { payload, dependencies, templated }));
+    items.push({ index, type, id, title, payload, references, templated, secrets: own });
   }
+  for (const item of items.filter(({ type }) => type === 'variable'))
+    item.references = heldReferences(item.payload, held.of(item.payload.name));
   issues.push(...faultsOf(secrets, items));
   if (issues.length > 0) throw invalid(issues);
   return items;
+}
+
+/** The places of variables that an item shows to hold ids: a workflow by its templates, a variable by its dependencies. */
+function heldIn(
+  type: BundledType,
+  { payload, dependencies, templated }: Pick<GivenItem, 'payload' | 'templated'> & { dependencies: Dependencies },
+): HeldID[] {
+  if (type === 'variable') return heldByDependencies(payload, dependencies);
+  return templated.flatMap(({ held }) => held ?? []);
+}
+
+type Dependencies = NonNullable<BundleItem['dependencies']>;
+
+/** Takes the title of an item, or notes that it has none. */
+function titleOf(type: BundledType, payload: JsonObject, note: (message: string) => void): string {
+  const title = payload[kinds[type].title];
+  if (typeof title !== 'string' || title === '')
+    note(`expected a text, received ${title === undefined ? 'nothing' : quote(title)}`);
+  return String(title);
 }
 
 function faultsOf(secrets: NonNullable<ImportBody['secrets']>, items: readonly GivenItem[]): Issue[] {

@@ -2,8 +2,7 @@ import type { EntityClass } from '@mikro-orm/postgresql';
 import { onEntities } from '#shared/db/query.ts';
 import { OAuthConnection } from '#shared/entities/tables/oauth-connection.ts';
 import { TenantFile } from '#shared/entities/tables/tenant-file.ts';
-import type { BundledType } from '../assets/bundle-types.ts';
-import { bundledTypes } from '../assets/bundle-types.ts';
+import { isBundled } from '../assets/bundle-types.ts';
 import { itemKeyOf, keysOfItems } from '../assets/keys.ts';
 import { readers } from '../assets/payloads.ts';
 import type { GivenItem } from './read-items.ts';
@@ -45,10 +44,6 @@ export async function findOthers(
     for (const [key, id] of wanted) if (existing.has(id)) others.set(itemKeyOf({ type, id: key }), id);
   }
   return others;
-}
-
-function isBundled(type: string): type is BundledType {
-  return (bundledTypes as readonly string[]).includes(type);
 }
 
 function entityOf(type: GivenItem['references'][number]['type']): EntityClass<{ id: string }> {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { objectType, type Permission, type Resource, splitPermission } from '../../access/policy/permissions.ts';
+import { hasBraces } from '../templates/templates.ts';
 import { type AnyNode, nodes } from './index.ts';
 import type { Naming } from './names.ts';
 
@@ -33,6 +34,18 @@ export function namedAssets(definition: AnyNode, config: unknown): NamedAsset[] 
       const id = AssetID.safeParse(value).data;
       return id === undefined ? [] : [{ type, id, path, permission, neededBy }];
     }),
+  );
+}
+
+/** The fields that name assets by templates. */
+export function templatedAssets(
+  definition: AnyNode,
+  config: unknown,
+): (Pick<NamedAsset, 'type' | 'path'> & { text: string })[] {
+  return namingsOf(definition).flatMap(({ keys, type }) =>
+    valuesAt(config, keys).flatMap(({ path, value }) =>
+      typeof value === 'string' && hasBraces(value) ? [{ type, path, text: value }] : [],
+    ),
   );
 }
 

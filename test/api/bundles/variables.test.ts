@@ -172,3 +172,115 @@ test('needs the permissions of creating, changing and reading variables', async 
   expect((await member.post('T/export', { types: ['variable'] })).status).toBe(404);
   expect(await variablesOf(who)).toEqual({ region: 'EU' });
 });
+
+const nodesCalling = (childWorkflowID: string) => ({
+  start: { type: 'start' },
+  call: { type: 'subWorkflow', childWorkflowID },
+  end: { type: 'end' },
+});
+
+async function saveCalling(who: Client, title: string, childWorkflowID: string): Promise<string> {
+  const { nodes, edges } = graph(nodesCalling(childWorkflowID), ['start>call', 'call>end']);
+  const { status, body } = await who.post('T/workflows', { title, workflowNodes: nodes, workflowEdges: edges });
+  expect(status, JSON.stringify(body)).toBe(201);
+  return body.workflow.id;
+}
+
+async function saveChild(who: Client, title: string): Promise<string> {
+  const { nodes, edges } = graph({ start: { type: 'start' }, end: { type: 'end' } }, ['start>end']);
+  const { body } = await who.post('T/workflows', { title, workflowNodes: nodes, workflowEdges: edges });
+  return body.workflow.id;
+}
+
+type Item = { type: string; id: string; payload: JsonObject; dependencies: JsonObject[] };
+
+test('a workflow that a variable names is exported, and the value of the variable names the imported one', async () => {
+  const [source, target] = [(await aTarget()).who, (await aTarget()).who];
+  const [child, other] = [await saveChild(source, 'Child'), await saveChild(source, 'Other')];
+  await source.post('T/variables', { name: 'child', value: child });
+  await source.post('T/variables', { name: 'shops', value: { north: { workflow: other, name: 'North' } } });
+  const caller = await saveCalling(source, 'Caller', '{{vars.child}}');
+  await saveCalling(source, 'Nested', '{{ vars.shops.north["workflow"] }}');
+
+  const { bundle, unfollowed } = (await source.get(`T/workflows/${caller}/export`)).body;
+  const whole = (await source.post('T/export', {})).body;
+
+  expect(unfollowed).toEqual([]);
+  const types = bundle.items.map(({ type, payload }: Item) => `${type} ${payload.title ?? payload.name}`);
+  expect(types.sort()).toEqual(['variable child', 'workflow Caller', 'workflow Child']);
+  const ofVariable = bundle.items.find(({ type }: Item) => type === 'variable');
+  expect(ofVariable.dependencies).toEqual([{ type: 'workflow', id: child, name: 'Child', bundled: true }]);
+
+  // The variable alone, without the workflow that reads it, is remapped too.
+  const parts = whole.bundle.items.map((item: Item) => bundleOf(item));
+  for (const part of [...parts, ...parts]) await run(target, part, { onConflict: 'overwrite' });
+  const { workflows } = (await target.get('T/workflows?pageSize=100')).body;
+  const idOf = (wanted: string) => workflows.find(({ title }: JsonObject) => title === wanted).id;
+  expect(idOf('Child')).not.toBe(child);
+  expect(await variablesOf(target)).toEqual({
+    child: idOf('Child'),
+    shops: { north: { workflow: idOf('Other'), name: 'North' } },
+  });
+  const { body: preview } = await target.post('T/import/preview', { bundle: whole.bundle });
+  expect(preview.items.map(({ action }: JsonObject) => action)).toEqual(preview.items.map(() => 'unchanged'));
+});
+
+test('what a variable names and the bundle lacks is missing, and is remapped by the request', async () => {
+  const { who } = await aTarget();
+  const gone = newID();
+  const own = await saveChild(who, 'Own');
+  const { nodes, edges } = graph(nodesCalling('{{vars.child}}'), ['start>call', 'call>end']);
+  const workflow = { title: 'Caller', workflowNodes: nodes, workflowEdges: edges };
+  const variable = { type: 'variable', id: newID(), payload: { name: 'child', value: gone, isSecret: false } };
+  const bundle = bundleOf(variable, { type: 'workflow', id: newID(), payload: workflow });
+
+  const { items } = (await who.post('T/import/preview', { bundle })).body;
+  await run(who, bundle, { ids: { [gone]: own } });
+
+  const ofVariable = items.find(({ type }: Item) => type === 'variable');
+  expect(ofVariable).toMatchObject({ missingDependencies: [{ type: 'workflow', id: gone }] });
+  expect(ofVariable.warnings).toEqual([`The workflow ${gone} that the variable "child" names is not here`]);
+  expect(await variablesOf(who)).toEqual({ child: own });
+});
+
+test('a template that cannot be followed is named by the export and the preview', async () => {
+  const { who } = await aTarget();
+  await who.post('T/variables', { name: 'hidden', value: newID(), isSecret: true });
+  await who.post('T/variables', { name: 'words', value: 'none' });
+  const templates = ['{{ctx.input.id}}', '{{vars.words}}', '{{vars.absent}}'];
+  for (const template of templates) await saveCalling(who, template, template);
+
+  const { bundle, unfollowed } = (await who.post('T/export', { types: ['workflow'] })).body;
+  const { who: other } = await aTarget();
+  const { items } = (await other.post('T/import/preview', { bundle })).body;
+
+  const path = ['workflowNodes', 1, 'data', 'childWorkflowID'];
+  const variables = [null, 'words', 'absent'];
+  const expected = templates.map((template, at) => ({ type: 'workflow', path, template, variable: variables[at] }));
+  expect(unfollowed.map(({ id: _, ...one }: JsonObject) => one)).toEqual(expect.arrayContaining(expected));
+  expect(unfollowed).toHaveLength(3);
+  const workflows = items.filter(({ type }: Item) => type === 'workflow');
+  expect(workflows.flatMap((item: JsonObject) => item.unfollowed)).toEqual(expect.arrayContaining(expected));
+  for (const { title, warnings } of workflows)
+    expect(warnings.join()).toContain(
+      `The workflow "${title}" names a workflow by a template that no import can follow`,
+    );
+});
+
+test('the tables of the tenant database that a query uses are named', async () => {
+  const { who } = await aTarget();
+  const query = 'select * from orders join shop.items using (id)';
+  const body = { dataQueryTitle: 'Orders', datasourceType: 'tenantdb', dataQueryOptions: { query } };
+  const { status, body: saved } = await who.post('T/queries', body);
+  expect(status, JSON.stringify(saved)).toBe(201);
+
+  const { bundle } = (await who.get(`T/queries/${saved.dataQuery.id}/export`)).body;
+  const { items } = (await (await aTarget()).who.post('T/import/preview', { bundle })).body;
+
+  expect(bundle.items[0].dependencies).toEqual([
+    { type: 'table', id: 'orders', bundled: false },
+    { type: 'table', id: 'shop.items', bundled: false },
+  ]);
+  expect(items[0]).toMatchObject({ tables: ['orders', 'shop.items'], missingDependencies: [] });
+  expect(items[0].warnings.join()).toContain('which no bundle has: orders, shop.items');
+});

@@ -28,6 +28,7 @@ const otherMeanings: readonly [path: string, words: readonly string[], meaning: 
   ['api/realtime/sockets/audit-sockets.ts', ['join'], 'an action on a socket'],
   ['api/realtime/sockets/enter.ts', ['join'], 'an action on a socket'],
   ['api/bundles/assets/mentions.ts', ['dataQuery'], 'a type of asset'],
+  ['api/bundles/assets/tables.ts', ['dataQuery', 'join', 'set'], 'a type of asset, and words of SQL'],
   ['api/bundles/assets/references.ts', ['dataQuery'], 'a type of asset'],
   ['api/bundles/assets/bundle-types.ts', ['dataQuery'], 'a type of asset'],
   ['api/resources/overview/schemas.ts', ['dataQuery'], 'a type of asset'],
