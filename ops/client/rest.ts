@@ -1728,7 +1728,7 @@ export interface paths {
         post?: never;
         /**
          * Delete a workflow
-         * @description Deletes a workflow and cancels its runs in flight. The records of past runs stay. Workflows that call it fail from then on: `GET …/usage` names them.
+         * @description Deletes a workflow and cancels its runs in flight. The records of past runs stay. While an active listener, an enabled cron job or a published app page starts it, that is a CONFLICT that names them; with `force` it is deleted all the same. Workflows that call it fail from then on: `GET …/usage` names them.
          *
          *     Permission: `workflow.delete`
          */
@@ -1753,7 +1753,7 @@ export interface paths {
         };
         /**
          * Get the usage of a workflow
-         * @description Returns the workflows that would fail without this one: their published versions call it, or name it to handle their failures.
+         * @description Returns the workflows that would fail without this one: their published versions call it, or name it to handle their failures; and the active listeners, the enabled cron jobs and the published app pages that start it.
          *
          *     Permission: `workflow.read`
          */
@@ -6276,6 +6276,11 @@ export interface components {
              */
             message: string;
         };
+        AppPageReference: {
+            /** Format: uuid */
+            appPageID: string;
+            appPageTitle: string;
+        };
         /**
          * @example {
          *       "appPageTitle": "Orders of the north",
@@ -7001,6 +7006,7 @@ export interface components {
             dependencies?: components["schemas"]["BundleItemDependency"][];
         };
         BundleItemDependency: {
+            /** @description Of an asset; `table`: a table of the tenant database, which no bundle holds */
             type: string;
             id: string;
             name?: string;
@@ -7039,7 +7045,9 @@ export interface components {
          *       "assetID": "01990d3e-5c00-7a10-8000-000000000030",
          *       "warnings": [],
          *       "missingDependencies": [],
-         *       "missingSecrets": []
+         *       "missingSecrets": [],
+         *       "unfollowed": [],
+         *       "tables": []
          *     }
          */
         BundlePreviewItem: {
@@ -7060,6 +7068,10 @@ export interface components {
             warnings: string[];
             missingDependencies: components["schemas"]["MissingDependency"][];
             missingSecrets: (string | number)[][];
+            /** @description What it names by templates, which is not remapped */
+            unfollowed: components["schemas"]["UnfollowedReference"][];
+            /** @description The tables of the tenant database that it needs, which no bundle brings */
+            tables: string[];
         };
         BundleRolledBack: {
             removed: number;
@@ -7977,6 +7989,11 @@ export interface components {
              * @example Done
              */
             message: string;
+        };
+        CronJobReference: {
+            /** Format: uuid */
+            cronJobID: string;
+            cronJobTitle: string;
         };
         CronJobResult: {
             /** Format: uuid */
@@ -9969,6 +9986,8 @@ export interface components {
             unknownFields?: components["schemas"]["UnknownFields"];
             unknownFieldCount?: components["schemas"]["UnknownFieldCount"];
             bundle: components["schemas"]["Bundle"];
+            /** @description What the items name by templates and the bundle cannot follow */
+            unfollowed: components["schemas"]["UnfollowedInItem"][];
             /**
              * @description What was done, for people
              * @example Done
@@ -9981,6 +10000,8 @@ export interface components {
             unknownFields?: components["schemas"]["UnknownFields"];
             unknownFieldCount?: components["schemas"]["UnknownFieldCount"];
             bundle: components["schemas"]["Bundle"];
+            /** @description What the items name by templates and the bundle cannot follow */
+            unfollowed: components["schemas"]["UnfollowedInItem"][];
             /**
              * @description What was done, for people
              * @example Done
@@ -9993,6 +10014,8 @@ export interface components {
             unknownFields?: components["schemas"]["UnknownFields"];
             unknownFieldCount?: components["schemas"]["UnknownFieldCount"];
             bundle: components["schemas"]["Bundle"];
+            /** @description What the items name by templates and the bundle cannot follow */
+            unfollowed: components["schemas"]["UnfollowedInItem"][];
             /**
              * @description What was done, for people
              * @example Done
@@ -10005,6 +10028,8 @@ export interface components {
             unknownFields?: components["schemas"]["UnknownFields"];
             unknownFieldCount?: components["schemas"]["UnknownFieldCount"];
             bundle: components["schemas"]["Bundle"];
+            /** @description What the items name by templates and the bundle cannot follow */
+            unfollowed: components["schemas"]["UnfollowedInItem"][];
             /**
              * @description What was done, for people
              * @example Done
@@ -10017,6 +10042,8 @@ export interface components {
             unknownFields?: components["schemas"]["UnknownFields"];
             unknownFieldCount?: components["schemas"]["UnknownFieldCount"];
             bundle: components["schemas"]["Bundle"];
+            /** @description What the items name by templates and the bundle cannot follow */
+            unfollowed: components["schemas"]["UnfollowedInItem"][];
             /**
              * @description What was done, for people
              * @example Done
@@ -10029,6 +10056,8 @@ export interface components {
             unknownFields?: components["schemas"]["UnknownFields"];
             unknownFieldCount?: components["schemas"]["UnknownFieldCount"];
             bundle: components["schemas"]["Bundle"];
+            /** @description What the items name by templates and the bundle cannot follow */
+            unfollowed: components["schemas"]["UnfollowedInItem"][];
             /**
              * @description What was done, for people
              * @example Done
@@ -10041,6 +10070,8 @@ export interface components {
             unknownFields?: components["schemas"]["UnknownFields"];
             unknownFieldCount?: components["schemas"]["UnknownFieldCount"];
             bundle: components["schemas"]["Bundle"];
+            /** @description What the items name by templates and the bundle cannot follow */
+            unfollowed: components["schemas"]["UnfollowedInItem"][];
             /**
              * @description What was done, for people
              * @example Done
@@ -12370,6 +12401,11 @@ export interface components {
              */
             message: string;
         };
+        ListenerReference: {
+            /** Format: uuid */
+            listenerID: string;
+            listenerTitle: string;
+        };
         /**
          * @example {
          *       "listenerTitle": "Orders of the shop (north)"
@@ -13049,6 +13085,8 @@ export interface components {
          *       "warnings": [],
          *       "missingDependencies": [],
          *       "missingSecrets": [],
+         *       "unfollowed": [],
+         *       "tables": [],
          *       "changes": [
          *         {
          *           "path": [
@@ -13078,6 +13116,10 @@ export interface components {
             warnings: string[];
             missingDependencies: components["schemas"]["MissingDependency"][];
             missingSecrets: (string | number)[][];
+            /** @description What it names by templates, which is not remapped */
+            unfollowed: components["schemas"]["UnfollowedReference"][];
+            /** @description The tables of the tenant database that it needs, which no bundle brings */
+            tables: string[];
             changes: components["schemas"]["PlannedChange"][];
         };
         PlannedNode: {
@@ -14699,6 +14741,43 @@ export interface components {
             /** @description Told to the client that made the call */
             reason?: string;
         };
+        UnfollowedInItem: {
+            /** @description Of the asset that is named */
+            type: components["schemas"]["BundledType"];
+            /** @description Of the field in the payload */
+            path: (string | number)[];
+            template: string;
+            /** @description The variable that holds the id, if it is one */
+            variable: string | null;
+            /**
+             * Format: uuid
+             * @description The key of the item
+             */
+            id: string;
+        };
+        /**
+         * @description A field that names an asset by a template, which a bundle neither holds nor remaps
+         * @example {
+         *       "type": "workflow",
+         *       "path": [
+         *         "workflowNodes",
+         *         1,
+         *         "data",
+         *         "childWorkflowID"
+         *       ],
+         *       "template": "{{ctx.input.workflowID}}",
+         *       "variable": null
+         *     }
+         */
+        UnfollowedReference: {
+            /** @description Of the asset that is named */
+            type: components["schemas"]["BundledType"];
+            /** @description Of the field in the payload */
+            path: (string | number)[];
+            template: string;
+            /** @description The variable that holds the id, if it is one */
+            variable: string | null;
+        };
         /**
          * @example {
          *       "path": [
@@ -15173,6 +15252,18 @@ export interface components {
             description?: string | null;
         };
         VerifyAuditTrailAnswer: components["schemas"]["Success"] & components["schemas"]["AuditVerification"];
+        /** @description Why a node waits, and until when */
+        WaitOfNode: {
+            /** @enum {string} */
+            reason: "delay" | "input" | "event" | "child" | "no-worker" | "queue";
+            /** Format: date-time */
+            until?: string;
+            /** @description The node that waits */
+            nodeID?: string;
+            /** Format: uuid */
+            collectionRequestID?: string;
+            event?: components["schemas"]["AwaitedEvent"];
+        };
         /**
          * @description Why a run is not running
          * @example {
@@ -15207,6 +15298,8 @@ export interface components {
             /** Format: uuid */
             collectionRequestID?: string;
             event?: components["schemas"]["AwaitedEvent"];
+            /** @description Further nodes that wait, up to 100; absent: there are none */
+            others?: components["schemas"]["WaitOfNode"][];
         };
         /**
          * @description What senders get unless the listener says otherwise
@@ -17496,13 +17589,22 @@ export interface components {
          *           "workflowTitle": "Approve an order"
          *         }
          *       ],
-         *       "others": 1
+         *       "others": 1,
+         *       "listeners": [],
+         *       "cronJobs": [],
+         *       "appPages": [],
+         *       "otherStarters": 0
          *     }
          */
         WorkflowUsage: {
             workflows: components["schemas"]["WorkflowReference"][];
             /** @description How many more there are: the caller may not read them, or the list is too long */
             others: number;
+            listeners: components["schemas"]["ListenerReference"][];
+            cronJobs: components["schemas"]["CronJobReference"][];
+            appPages: components["schemas"]["AppPageReference"][];
+            /** @description How many more there are: the caller may not read them, or the list is too long */
+            otherStarters: number;
         };
         /**
          * @example {
@@ -24646,7 +24748,10 @@ export interface operations {
     };
     deleteWorkflow: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Deletes it although something starts it */
+                force?: "true" | "false";
+            };
             header?: {
                 /** @description With `handling=strict` (RFC 7240), fields that are not known are a VALIDATION_ERROR; else the answer names them in `unknownFields`. */
                 Prefer?: components["parameters"]["Prefer"];
@@ -24679,6 +24784,7 @@ export interface operations {
             401: components["responses"]["401"];
             403: components["responses"]["403"];
             404: components["responses"]["404"];
+            409: components["responses"]["409"];
             429: components["responses"]["429"];
             503: components["responses"]["503"];
         };
@@ -24877,7 +24983,11 @@ export interface operations {
                      *           "workflowTitle": "Approve an order"
                      *         }
                      *       ],
-                     *       "others": 1
+                     *       "others": 1,
+                     *       "listeners": [],
+                     *       "cronJobs": [],
+                     *       "appPages": [],
+                     *       "otherStarters": 0
                      *     }
                      */
                     "application/json": components["schemas"]["GetWorkflowUsageAnswer"];
@@ -32009,6 +32119,17 @@ export interface operations {
                      *           }
                      *         ]
                      *       },
+                     *       "unfollowed": [
+                     *         {
+                     *           "type": "folder",
+                     *           "path": [
+                     *             "text"
+                     *           ],
+                     *           "template": "text",
+                     *           "variable": "text",
+                     *           "id": "018f3c1e-7c1a-7b3a-9b1e-2f4d5c6b7a89"
+                     *         }
+                     *       ],
                      *       "message": "Done"
                      *     }
                      */
@@ -32088,6 +32209,17 @@ export interface operations {
                      *           }
                      *         ]
                      *       },
+                     *       "unfollowed": [
+                     *         {
+                     *           "type": "folder",
+                     *           "path": [
+                     *             "text"
+                     *           ],
+                     *           "template": "text",
+                     *           "variable": "text",
+                     *           "id": "018f3c1e-7c1a-7b3a-9b1e-2f4d5c6b7a89"
+                     *         }
+                     *       ],
                      *       "message": "Done"
                      *     }
                      */
@@ -32167,6 +32299,17 @@ export interface operations {
                      *           }
                      *         ]
                      *       },
+                     *       "unfollowed": [
+                     *         {
+                     *           "type": "folder",
+                     *           "path": [
+                     *             "text"
+                     *           ],
+                     *           "template": "text",
+                     *           "variable": "text",
+                     *           "id": "018f3c1e-7c1a-7b3a-9b1e-2f4d5c6b7a89"
+                     *         }
+                     *       ],
                      *       "message": "Done"
                      *     }
                      */
@@ -32246,6 +32389,17 @@ export interface operations {
                      *           }
                      *         ]
                      *       },
+                     *       "unfollowed": [
+                     *         {
+                     *           "type": "folder",
+                     *           "path": [
+                     *             "text"
+                     *           ],
+                     *           "template": "text",
+                     *           "variable": "text",
+                     *           "id": "018f3c1e-7c1a-7b3a-9b1e-2f4d5c6b7a89"
+                     *         }
+                     *       ],
                      *       "message": "Done"
                      *     }
                      */
@@ -32325,6 +32479,17 @@ export interface operations {
                      *           }
                      *         ]
                      *       },
+                     *       "unfollowed": [
+                     *         {
+                     *           "type": "folder",
+                     *           "path": [
+                     *             "text"
+                     *           ],
+                     *           "template": "text",
+                     *           "variable": "text",
+                     *           "id": "018f3c1e-7c1a-7b3a-9b1e-2f4d5c6b7a89"
+                     *         }
+                     *       ],
                      *       "message": "Done"
                      *     }
                      */
@@ -32404,6 +32569,17 @@ export interface operations {
                      *           }
                      *         ]
                      *       },
+                     *       "unfollowed": [
+                     *         {
+                     *           "type": "folder",
+                     *           "path": [
+                     *             "text"
+                     *           ],
+                     *           "template": "text",
+                     *           "variable": "text",
+                     *           "id": "018f3c1e-7c1a-7b3a-9b1e-2f4d5c6b7a89"
+                     *         }
+                     *       ],
                      *       "message": "Done"
                      *     }
                      */
@@ -32496,6 +32672,17 @@ export interface operations {
                      *           }
                      *         ]
                      *       },
+                     *       "unfollowed": [
+                     *         {
+                     *           "type": "folder",
+                     *           "path": [
+                     *             "text"
+                     *           ],
+                     *           "template": "text",
+                     *           "variable": "text",
+                     *           "id": "018f3c1e-7c1a-7b3a-9b1e-2f4d5c6b7a89"
+                     *         }
+                     *       ],
                      *       "message": "Done"
                      *     }
                      */
@@ -32602,7 +32789,9 @@ export interface operations {
                      *           "assetID": "01990d3e-5c00-7a10-8000-000000000030",
                      *           "warnings": [],
                      *           "missingDependencies": [],
-                     *           "missingSecrets": []
+                     *           "missingSecrets": [],
+                     *           "unfollowed": [],
+                     *           "tables": []
                      *         }
                      *       ],
                      *       "message": "Done"
@@ -32821,6 +33010,8 @@ export interface operations {
                      *           "warnings": [],
                      *           "missingDependencies": [],
                      *           "missingSecrets": [],
+                     *           "unfollowed": [],
+                     *           "tables": [],
                      *           "changes": [
                      *             {
                      *               "path": [

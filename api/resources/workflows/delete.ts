@@ -5,7 +5,9 @@ import { Workflow } from '#shared/entities/tables/workflow.ts';
 import { WorkflowInstance } from '#shared/entities/tables/workflow-instance.ts';
 import type { Runs } from '#shared/runs/runs.ts';
 import { deleteAsset } from '../../assets/assets.ts';
+import { findStarters, type Starters } from '../../assets/starters.ts';
 import { tenantRoute } from '../../context/routes.ts';
+import { Flag } from '../../http/fields/flag.ts';
 import { Message } from '../../http/fields/response-parts.ts';
 import { WorkflowID } from '../../runs/run-schemas.ts';
 
@@ -15,15 +17,18 @@ export const deleteWorkflow = tenantRoute({
   path: '/workflows/:workflowID',
   summary: 'Delete a workflow',
   description:
-    'Deletes a workflow and cancels its runs in flight. The records of past runs stay. Workflows that call it fail from then on: `GET …/usage` names them.',
+    'Deletes a workflow and cancels its runs in flight. The records of past runs stay. While an active listener, an enabled cron job or a published app page starts it, that is a CONFLICT that names them; with `force` it is deleted all the same. Workflows that call it fail from then on: `GET …/usage` names them.',
   permission: 'workflow.delete',
   object: ({ params }) => `workflow:${params.workflowID}`,
   params: WorkflowID,
+  query: z.object({ force: Flag.describe('Deletes it although something starts it') }),
   response: z.object({ message: Message }),
+  errors: ['409'],
 
-  async handle({ params, em, tenantID }, { runs }) {
+  async handle({ params, query, em, tenantID, visible }, { pool, runs }) {
     const workflow = await em.findOne(Workflow, { id: params.workflowID });
     if (!workflow) throw new AppError('NOT_FOUND', 'Workflow not found');
+    if (!query.force) refuseStarted(await findStarters({ em, pool, tenantID, visible }, workflow.id));
 
     const which = { tenantID, workflowID: workflow.id };
     // Runs are cancelled before, so that an interrupted request can be repeated, and after, for runs accepted meanwhile.
@@ -33,6 +38,15 @@ export const deleteWorkflow = tenantRoute({
     return { message: 'Workflow deleted' };
   },
 });
+
+function refuseStarted({ listeners, cronJobs, appPages, otherStarters }: Starters): void {
+  const count = listeners.length + cronJobs.length + appPages.length + otherStarters;
+  if (count === 0) return;
+  const words = count === 1 ? '1 listener, cron job or page starts' : `${count} listeners, cron jobs or pages start`;
+  throw new AppError('CONFLICT', `${words} this workflow; force=true deletes it all the same`, {
+    details: { listeners, cronJobs, appPages, others: otherStarters },
+  });
+}
 
 const AT_ONCE = 20;
 

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { AppError } from '#shared/core/errors.ts';
 import { Workflow } from '#shared/entities/tables/workflow.ts';
 import { findWorkflowsThatCall } from '../../assets/calling-workflows.ts';
+import { findStarters, Starters } from '../../assets/starters.ts';
 import { tenantRoute } from '../../context/routes.ts';
 import { exampleIDs } from '../../http/fields/example-ids.ts';
 import { WorkflowReference } from '../../http/fields/response-parts.ts';
@@ -13,12 +14,17 @@ const SHOWN = 200;
 const exampleUsage = {
   workflows: [{ workflowID: exampleIDs.workflowID, workflowTitle: 'Approve an order' }],
   others: 1,
+  listeners: [],
+  cronJobs: [],
+  appPages: [],
+  otherStarters: 0,
 };
 
 const Usage = z
   .object({
     workflows: z.array(WorkflowReference),
     others: z.int().describe('How many more there are: the caller may not read them, or the list is too long'),
+    ...Starters.shape,
   })
   .meta({ id: 'WorkflowUsage', examples: [exampleUsage] });
 
@@ -28,7 +34,7 @@ export const readUsage = tenantRoute({
   path: '/workflows/:workflowID/usage',
   summary: 'Get the usage of a workflow',
   description:
-    'Returns the workflows that would fail without this one: their published versions call it, or name it to handle their failures.',
+    'Returns the workflows that would fail without this one: their published versions call it, or name it to handle their failures; and the active listeners, the enabled cron jobs and the published app pages that start it.',
   permission: 'workflow.read',
   object: ({ params }) => `workflow:${params.workflowID}`,
   params: WorkflowID,
@@ -41,6 +47,7 @@ export const readUsage = tenantRoute({
     const page = { fields: ['id', 'title'] as const, limit: SHOWN, orderBy: { createdAt: 'desc' as const } };
     const found = await em.find(Workflow, { id: { $in: calling }, ...(await visible('workflow.read')) }, page);
     const workflows = found.map(({ id, title }) => ({ workflowID: id, workflowTitle: title }));
-    return { workflows, others: calling.length - workflows.length };
+    const starters = await findStarters({ em, pool, tenantID, visible }, workflowID);
+    return { workflows, others: calling.length - workflows.length, ...starters };
   },
 });

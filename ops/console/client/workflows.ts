@@ -59,7 +59,7 @@ export async function cloneWorkflow(path: WorkflowIDs): Promise<Schemas['Workflo
   return (await body(rest.POST(`${WORKFLOW}/clone`, { params: { path } }))).workflow;
 }
 
-/** The workflows that call this one. Not a part of what changes of workflows refresh: a deleted one has no usage. */
+/** The workflows that call this one, and what starts it. Not a part of what changes of workflows refresh: a deleted one has no usage. */
 export function workflowUsageRead(path: WorkflowIDs) {
   return queryOptions({
     queryKey: ['workflow-usage', path.tenantID, path.workflowID],
@@ -67,8 +67,9 @@ export function workflowUsageRead(path: WorkflowIDs) {
   });
 }
 
+/** Deletes a workflow, also one that something starts: the person was told before. */
 export async function deleteWorkflow(path: WorkflowIDs): Promise<void> {
-  await body(rest.DELETE(WORKFLOW, { params: { path } }));
+  await body(rest.DELETE(WORKFLOW, { params: { path, query: { force: 'true' } } }));
 }
 
 /** Saves unless another author has saved since `versionNumber`. */

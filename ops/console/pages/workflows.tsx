@@ -125,14 +125,14 @@ interface DeleteProps {
   onClose: () => void;
 }
 
-/** The question is asked once it is known which workflows call this one. */
+/** The question is asked once it is known which workflows call this one, and what starts it. */
 function DeleteWorkflow({ tenantID, workflow: { id: workflowID, title }, onDeleted, onClose }: DeleteProps) {
   const usage = useQuery({ ...workflowUsageRead({ tenantID, workflowID }), gcTime: 0 });
   if (usage.isPending) return null;
   return (
     <Confirm
       title="Delete the workflow"
-      question={`“${title}” is deleted with its versions, and its runs that have not ended are cancelled.${usage.data ? callersIn(usage.data) : ''}`}
+      question={`“${title}” is deleted with its versions, and its runs that have not ended are cancelled.${usage.data ? callersIn(usage.data) + startersIn(usage.data) : ''}`}
       verb="Delete"
       onConfirm={async () => {
         await deleteWorkflow({ tenantID, workflowID });
@@ -147,11 +147,26 @@ function DeleteWorkflow({ tenantID, workflow: { id: workflowID, title }, onDelet
 const MAX_NAMED = 5;
 
 function callersIn({ workflows, others }: Schemas['WorkflowUsage']): string {
-  const named = workflows.slice(0, MAX_NAMED).map(({ workflowTitle }) => `“${workflowTitle}”`);
-  const more = workflows.length - named.length + others;
+  const titles = workflows.map(({ workflowTitle }) => workflowTitle);
+  const named = namesOf(titles, others);
+  return named === '' ? '' : ` These workflows call it and fail from then on: ${named}.`;
+}
+
+function startersIn({ listeners, cronJobs, appPages, otherStarters }: Schemas['WorkflowUsage']): string {
+  const titles = [
+    ...listeners.map(({ listenerTitle }) => listenerTitle),
+    ...cronJobs.map(({ cronJobTitle }) => cronJobTitle),
+    ...appPages.map(({ appPageTitle }) => appPageTitle),
+  ];
+  const named = namesOf(titles, otherStarters);
+  return named === '' ? '' : ` These listeners, cron jobs and pages start it and fail from then on: ${named}.`;
+}
+
+function namesOf(titles: readonly string[], others: number): string {
+  const named = titles.slice(0, MAX_NAMED).map((title) => `“${title}”`);
+  const more = titles.length - named.length + others;
   if (more > 0) named.push(more === 1 ? '1 more' : `${more.toLocaleString()} more`);
-  if (named.length === 0) return '';
-  return ` These workflows call it and fail from then on: ${named.join(', ')}.`;
+  return named.join(', ');
 }
 
 function stateOf({ publishedVersionID, isDisabled, pausedAt, versionID }: Row): string {

@@ -18,7 +18,7 @@ const script = z.string().min(1).max(50_000).meta({
 });
 
 /** Contract of a kind of action. The behaviour is in `workers/listeners`. */
-interface ActionDefinition<Type extends string = string, Config extends z.ZodType = z.ZodType> {
+export interface ActionDefinition<Type extends string = string, Config extends z.ZodType = z.ZodType> {
   readonly type: Type;
   readonly label: string;
   readonly config: Config;

@@ -6,7 +6,15 @@ import type { JsonObject } from '#shared/core/json.ts';
 import { nodes as nodeKinds } from '#shared/workflow/nodes/index.ts';
 import { lenient } from '../../../support/client.ts';
 import { type Cluster, startCluster } from '../../../support/cluster.ts';
-import { aMember, anApiKey, aTenant, aWorkflow, chain, type TestTenant } from '../../../support/factories.ts';
+import {
+  aDatasource,
+  aMember,
+  anApiKey,
+  aTenant,
+  aWorkflow,
+  chain,
+  type TestTenant,
+} from '../../../support/factories.ts';
 import { code, noop } from '../../../support/graphs.ts';
 
 let cluster: Cluster;
@@ -436,6 +444,61 @@ describe('deleting', () => {
     expect((await admin().get(`T/workflows/${id}`)).status).toBe(404);
     expect(read.body).toMatchObject({ workflowID: id, workflowTitle: null, status: 'CANCELLED' });
     expect(rules.rowCount).toBe(0);
+  });
+});
+
+describe('deleting a workflow that something starts', () => {
+  test('is refused with the names, unless it is forced; what is switched off does not count', async () => {
+    const api = admin();
+    const { id } = await aWorkflow(cluster, { tenant });
+    const job = {
+      ...{ cronJobTitle: 'Nightly', cronJobSchedule: '0 3 * * *', cronJobType: 'workflow' },
+      cronJobConfig: { workflowID: id },
+    };
+    const page = (alias: string, isDraft: boolean) => ({
+      appPageTitle: `Page ${alias}`,
+      appPageConfig: { dataSources: [{ alias, type: 'workflow', workflowID: id }] },
+      isDraft,
+    });
+    const datasource = await aDatasource(cluster, { tenant, type: 'webhook', options: {} });
+    const listener = (listenerTitle: string, status: string, isEnabled: boolean) => ({
+      ...{ listenerTitle, datasourceID: datasource.id, endpointPath: newID(), status },
+      actions: [{ actionType: 'trigger_workflow', actionConfig: { workflowID: id.toUpperCase() }, isEnabled }],
+    });
+    const made = async (path: string, body: object) => {
+      const answer = await api.post(`T/${path}`, body);
+      expect(answer.status, JSON.stringify(answer.body)).toBe(201);
+      return Object.values(answer.body as Record<string, { id?: string }>)[0]?.id;
+    };
+    for (const off of [listener('Inactive', 'inactive', true), listener('No action', 'active', false)])
+      await made('listeners', off);
+    await made('cronjobs', { ...job, cronJobEnabled: false });
+    await made('app-pages', page('draft', true));
+    const none = (await api.get(`T/workflows/${id}/usage`)).body;
+    const listenerID = await made('listeners', listener('Orders', 'active', true));
+    const cronJobID = await made('cronjobs', job);
+    const appPageID = await made('app-pages', page('shown', false));
+
+    const refused = await api.delete(`T/workflows/${id}`);
+    const starters = {
+      listeners: [{ listenerID, listenerTitle: 'Orders' }],
+      cronJobs: [{ cronJobID, cronJobTitle: 'Nightly' }],
+      appPages: [{ appPageID, appPageTitle: 'Page shown' }],
+    };
+    expect(refused.status).toBe(409);
+    expect(refused.body.error).toMatchObject({
+      code: 'CONFLICT',
+      message: '3 listeners, cron jobs or pages start this workflow; force=true deletes it all the same',
+      details: { ...starters, others: 0 },
+    });
+    expect((await api.get(`T/workflows/${id}/usage`)).body).toMatchObject({ ...starters, otherStarters: 0 });
+    expect(none).toEqual({ workflows: [], others: 0, listeners: [], cronJobs: [], appPages: [], otherStarters: 0 });
+    // A caller who may not read them learns how many there are.
+    const deleter = await aMember(cluster, { tenant, can: ['workflow.delete'] });
+    const { details } = (await cluster.as(deleter).in(tenant).delete(`T/workflows/${id}`)).body.error;
+    expect(details).toEqual({ listeners: [], cronJobs: [], appPages: [], others: 3 });
+    expect((await api.delete(`T/workflows/${id}?force=true`)).status).toBe(200);
+    expect((await api.get(`T/workflows/${id}`)).status).toBe(404);
   });
 });
 
