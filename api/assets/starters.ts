@@ -11,7 +11,7 @@ import type { Condition } from '../tenant/visible-rows.ts';
 /** Assets of each type that an answer names; further ones are only counted. */
 const SHOWN = 200;
 
-/** What starts a workflow by itself: active listeners, enabled cron jobs and published app pages. */
+/** Triggers and pages that start a workflow: active listeners, enabled cron jobs and published app pages. */
 export const Starters = z.object({
   listeners: z.array(z.object({ listenerID: z.uuid(), listenerTitle: z.string() }).meta({ id: 'ListenerReference' })),
   cronJobs: z.array(z.object({ cronJobID: z.uuid(), cronJobTitle: z.string() }).meta({ id: 'CronJobReference' })),

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { Moment } from '#shared/core/schema/moment.ts';
 import { recordOf } from '#shared/core/record.ts';
+import { Moment } from '#shared/core/schema/moment.ts';
 import { Priority, RunClass } from '#shared/workflow/limits.ts';
 import { NodeStatus, RunStatus } from '#shared/workflow/progress/status.ts';
 import { moreOfRunError } from '#shared/workflow/run-error.ts';

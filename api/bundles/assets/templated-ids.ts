@@ -13,11 +13,11 @@ export interface TemplatedID {
   path: Path;
   template: string;
   /** The place in a variable that the template reads; null if it reads something else, which only a run knows. */
-  held: HeldID | null;
+  source: VariablePath | null;
 }
 
 /** A place in a variable whose value is the id of an asset. */
-export interface HeldID {
+export interface VariablePath {
   type: BundledType;
   variable: string;
   /** Path inside of the value. */
@@ -35,12 +35,12 @@ export function templatedIDs(type: BundledType, { workflowNodes }: JsonObject): 
       const named = typeOfResource[resource];
       if (!named) return [];
       const at = ['workflowNodes', index, 'data', ...path];
-      return [{ type: named, path: at, template: text, held: heldBy(text, named) }];
+      return [{ type: named, path: at, template: text, source: variablePathOf(text, named) }];
     });
   });
 }
 
-function heldBy(text: string, type: BundledType): HeldID | null {
+function variablePathOf(text: string, type: BundledType): VariablePath | null {
   const whole = findTemplate(text.trim())?.whole;
   if (whole?.fault !== null || whole.root !== VARIABLES_ROOT) return null;
   const [variable, ...keys] = whole.keys;
@@ -48,14 +48,14 @@ function heldBy(text: string, type: BundledType): HeldID | null {
 }
 
 /** Places of variables that hold ids, by the names of the variables. */
-export class HeldIDs {
-  readonly #byVariable = new Map<string, Map<string, HeldID>>();
+export class VariablePaths {
+  readonly #byVariable = new Map<string, Map<string, VariablePath>>();
 
   /** Adds the places. Returns the variables that have further ones now. */
-  add(held: Iterable<HeldID>): string[] {
+  add(source: Iterable<VariablePath>): string[] {
     const changed = new Set<string>();
-    for (const one of held) {
-      const known = this.#byVariable.get(one.variable) ?? new Map<string, HeldID>();
+    for (const one of source) {
+      const known = this.#byVariable.get(one.variable) ?? new Map<string, VariablePath>();
       this.#byVariable.set(one.variable, known);
       const key = JSON.stringify(one.keys);
       if (!known.has(key)) changed.add(one.variable);
@@ -64,7 +64,7 @@ export class HeldIDs {
     return [...changed];
   }
 
-  of(variable: unknown): Iterable<HeldID> {
+  of(variable: unknown): Iterable<VariablePath> {
     return this.#byVariable.get(String(variable))?.values() ?? [];
   }
 }
@@ -72,9 +72,9 @@ export class HeldIDs {
 const UUID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
 
 /** The assets that a variable names, in the places that workflows read as ids. */
-export function heldReferences({ name, value, isSecret }: JsonObject, held: Iterable<HeldID>): Reference[] {
+export function variableReferences({ name, value, isSecret }: JsonObject, source: Iterable<VariablePath>): Reference[] {
   const found = new Map<string, Reference>();
-  for (const { type, variable, keys } of isSecret === true ? [] : held) {
+  for (const { type, variable, keys } of isSecret === true ? [] : source) {
     const id = variable === name ? valueAt(value, keys) : undefined;
     const path = ['value', ...keys];
     if (typeof id === 'string' && UUID.test(id))
@@ -91,10 +91,10 @@ function valueAt(value: Json | undefined, keys: Path): unknown {
 }
 
 /** The places of a variable that an export has found to name assets: it lists these assets as dependencies. */
-export function heldByDependencies(
+export function pathsOfDependencies(
   { name, value }: JsonObject,
   dependencies: readonly { type: string; id: string }[],
-): HeldID[] {
+): VariablePath[] {
   const typeOf = new Map(dependencies.map(({ type, id }) => [id.toLowerCase(), type]));
   if (typeOf.size === 0) return [];
   return textsOf({ value: value ?? null }).flatMap(({ path: [, ...keys], text }) => {
@@ -104,10 +104,10 @@ export function heldByDependencies(
 }
 
 /** The fields of workflows whose assets a bundle cannot know, for the person who imports it. */
-export function unfollowed(all: readonly TemplatedID[], isFollowed: (held: HeldID) => boolean): TemplatedID[] {
-  return all.filter(({ held }) => held === null || !isFollowed(held));
+export function unfollowed(all: readonly TemplatedID[], isFollowed: (source: VariablePath) => boolean): TemplatedID[] {
+  return all.filter(({ source }) => source === null || !isFollowed(source));
 }
 
-export function presentUnfollowed({ type, path, template, held }: TemplatedID) {
-  return { type, path: [...path], template, variable: held?.variable ?? null };
+export function presentUnfollowed({ type, path, template, source }: TemplatedID) {
+  return { type, path: [...path], template, variable: source?.variable ?? null };
 }

@@ -9,12 +9,12 @@ import { itemKeyOf } from '../assets/keys.ts';
 import { kinds } from '../assets/kinds.ts';
 import { type Reference, referencesIn } from '../assets/references.ts';
 import {
-  type HeldID,
-  HeldIDs,
-  heldByDependencies,
-  heldReferences,
+  pathsOfDependencies,
   type TemplatedID,
   templatedIDs,
+  type VariablePath,
+  VariablePaths,
+  variableReferences,
 } from '../assets/templated-ids.ts';
 import type { BundleItem, ImportBody } from '../schemas.ts';
 
@@ -47,7 +47,7 @@ export async function readItems({ bundle, secrets = [] }: ImportBody): Promise<G
   const itemKeys = new Set<string>();
   const items: GivenItem[] = [];
   let named = 0;
-  const held = new HeldIDs();
+  const source = new VariablePaths();
   for await (const [index, { type, id, payload: unmasked, dependencies = [] }] of cooperative(bundle.items.entries())) {
     const at = ['bundle', 'items', index];
     const title = titleOf(type, unmasked, (message) =>
@@ -63,23 +63,23 @@ export async function readItems({ bundle, secrets = [] }: ImportBody): Promise<G
     if (named > MAX_NAMED)
       throw invalid([{ path: [...at, 'payload'], message: `a bundle names other assets ${MAX_NAMED} times at most` }]);
     const templated = templatedIDs(type, payload);
-    held.add(heldIn(type, { payload, dependencies, templated }));
+    source.add(pathsIn(type, { payload, dependencies, templated }));
     items.push({ index, type, id, title, payload, references, templated, secrets: own });
   }
   for (const item of items.filter(({ type }) => type === 'variable'))
-    item.references = heldReferences(item.payload, held.of(item.payload.name));
+    item.references = variableReferences(item.payload, source.of(item.payload.name));
   issues.push(...faultsOf(secrets, items));
   if (issues.length > 0) throw invalid(issues);
   return items;
 }
 
 /** The places of variables that an item shows to hold ids: a workflow by its templates, a variable by its dependencies. */
-function heldIn(
+function pathsIn(
   type: BundledType,
   { payload, dependencies, templated }: Pick<GivenItem, 'payload' | 'templated'> & { dependencies: Dependencies },
-): HeldID[] {
-  if (type === 'variable') return heldByDependencies(payload, dependencies);
-  return templated.flatMap(({ held }) => held ?? []);
+): VariablePath[] {
+  if (type === 'variable') return pathsOfDependencies(payload, dependencies);
+  return templated.flatMap(({ source }) => source ?? []);
 }
 
 type Dependencies = NonNullable<BundleItem['dependencies']>;

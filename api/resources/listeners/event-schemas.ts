@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import { recordOf } from '#shared/core/record.ts';
 import { Moment } from '#shared/core/schema/moment.ts';
 import { NumberText } from '#shared/core/schema/number-text.ts';
-import { recordOf } from '#shared/core/record.ts';
 import { ID } from '../../http/fields/id.ts';
 import { pageFields, pageQuery, standardPage } from '../../http/fields/paging.ts';
 import { Message } from '../../http/fields/response-parts.ts';

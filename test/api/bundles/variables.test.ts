@@ -227,19 +227,19 @@ test('a workflow that a variable names is exported, and the value of the variabl
 
 test('what a variable names and the bundle lacks is missing, and is remapped by the request', async () => {
   const { who } = await aTarget();
-  const gone = newID();
+  const missing = newID();
   const own = await saveChild(who, 'Own');
   const { nodes, edges } = graph(nodesCalling('{{vars.child}}'), ['start>call', 'call>end']);
   const workflow = { title: 'Caller', workflowNodes: nodes, workflowEdges: edges };
-  const variable = { type: 'variable', id: newID(), payload: { name: 'child', value: gone, isSecret: false } };
+  const variable = { type: 'variable', id: newID(), payload: { name: 'child', value: missing, isSecret: false } };
   const bundle = bundleOf(variable, { type: 'workflow', id: newID(), payload: workflow });
 
   const { items } = (await who.post('T/import/preview', { bundle })).body;
-  await run(who, bundle, { ids: { [gone]: own } });
+  await run(who, bundle, { ids: { [missing]: own } });
 
   const ofVariable = items.find(({ type }: Item) => type === 'variable');
-  expect(ofVariable).toMatchObject({ missingDependencies: [{ type: 'workflow', id: gone }] });
-  expect(ofVariable.warnings).toEqual([`The workflow ${gone} that the variable "child" names is not here`]);
+  expect(ofVariable).toMatchObject({ missingDependencies: [{ type: 'workflow', id: missing }] });
+  expect(ofVariable.warnings).toEqual([`The workflow ${missing} that the variable "child" names is not here`]);
   expect(await variablesOf(who)).toEqual({ child: own });
 });
 
