@@ -12,7 +12,7 @@ import { type Reading, readAssets, type TenantAsset } from '../assets/read-asset
 import { type Reference, referencesIn, withIDs } from '../assets/references.ts';
 import { withMissing } from '../assets/secrets.ts';
 import { tablesIn } from '../assets/tables.ts';
-import { heldReferences, type TemplatedID } from '../assets/templated-ids.ts';
+import { type TemplatedID, variableReferences } from '../assets/templated-ids.ts';
 import type { ImportBody } from '../schemas.ts';
 import { missingSecretsOf } from './missing-secrets.ts';
 import { warnOfTemplates } from './plan-templates.ts';
@@ -203,7 +203,7 @@ async function planItem(
 async function referencesHere({ type, payload }: TenantAsset, { references }: GivenItem): Promise<Reference[]> {
   if (type !== 'variable') return runCooperatively(referencesIn(type, payload));
   const variable = String(payload.name);
-  return heldReferences(
+  return variableReferences(
     payload,
     references.map((one) => ({ type: one.type as BundledType, variable, keys: one.path.slice(1) })),
   );
