@@ -564,6 +564,6 @@ test('the test of a stored datasource signs in anew, although a connection is op
     // The connection that was open is still used.
     expect(await run()).toMatchObject({ status: 200 });
   } finally {
-    await admin.query(`drop owned by ${role}; drop role ${role}`).finally(() => admin.end());
+    await admin.query(`drop role ${role}`).finally(() => admin.end());
   }
 });
