@@ -160,7 +160,9 @@ test.each(drawn.map((one) => [one.name, one] as const))('%s', (_name, { schema, 
 
 /** An element without an object `data` is a row, of which these may be columns. */
 function isColumn([body, index, name]: readonly (string | number)[]): boolean {
-  return body === 'databaseTableRowData' && index === 0 && ['data', 'where', 'query', 'all'].includes(String(name));
+  return (
+    body === 'databaseTableRowData' && index === 0 && ['data', 'where', 'query', 'all', 'single'].includes(String(name))
+  );
 }
 
 function isWithin(path: readonly (string | number)[]) {

@@ -32,7 +32,7 @@ test('no text begins a cell with a formula, however a spreadsheet separates cell
 
 test('CSV begins with a byte order mark if it is asked for', async () => {
   async function* batches() {
-    yield [{ a: 'ü' }];
+    yield [{ ä: 'ü' }];
   }
   const columns = [{ name: 'ä', type: 'text' }];
   const written = async (bom?: boolean) =>

@@ -492,7 +492,15 @@ describe('deleting a workflow that something starts', () => {
       details: { ...starters, others: 0 },
     });
     expect((await api.get(`T/workflows/${id}/usage`)).body).toMatchObject({ ...starters, otherStarters: 0 });
-    expect(none).toEqual({ success: true, workflows: [], others: 0, listeners: [], cronJobs: [], appPages: [], otherStarters: 0 });
+    expect(none).toEqual({
+      success: true,
+      workflows: [],
+      others: 0,
+      listeners: [],
+      cronJobs: [],
+      appPages: [],
+      otherStarters: 0,
+    });
     // A caller who may not read them learns how many there are.
     const deleter = await aMember(cluster, { tenant, can: ['workflow.delete'] });
     const { details } = (await cluster.as(deleter).in(tenant).delete(`T/workflows/${id}`)).body.error;
