@@ -36,10 +36,10 @@ import {
   TableName,
   TableUpdate,
   TenantID,
-  TriggerCreate,
   TriggerName,
   tableAliases,
 } from './schemas.ts';
+import { TriggerCreate } from './trigger-schemas.ts';
 
 const SCHEMAS = '/schemas';
 const SCHEMA = `${SCHEMAS}/:databaseSchemaName`;

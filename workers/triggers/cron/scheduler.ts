@@ -42,7 +42,9 @@ export function createCronScheduler(options: Needs): CronScheduler {
   const follower =
     messages && createBackfillFollower({ messages, poll: async (id) => (await pollPage([id])) > 0, logger });
   const needs: PollNeeds = {
-    ...{ pool, rights, lateMs },
+    pool,
+    rights,
+    lateMs,
     inFlight: createRunsInFlight(pool),
     ...(follower && { backfillChannel: follower.channel }),
   };
