@@ -73,17 +73,18 @@ export function callHost(name: unknown, ...args: [unknown, unknown, unknown, unk
 /** As many as `getRandomValues` gives at once. */
 const MAX_RANDOM = 65_536;
 
-const ALGORITHMS: ReadonlySet<unknown> = new Set(['md5', 'sha1', 'sha256', 'sha384', 'sha512']);
+export const ALGORITHMS: readonly string[] = ['md5', 'sha1', 'sha256', 'sha384', 'sha512'];
 
 function isAlgorithm(algorithm: unknown): algorithm is string {
-  return ALGORITHMS.has(algorithm);
+  return ALGORITHMS.some((known) => known === algorithm);
 }
 
 function isBytes(value: unknown): value is Uint8Array<ArrayBuffer> {
   return value instanceof Uint8Array;
 }
 
-const SETTABLE = [
+/** Parts of a URL that code may set. */
+export const SETTABLE = [
   'protocol',
   'username',
   'password',

@@ -1,7 +1,11 @@
 import type { CallHost, WebBytes } from './web-bytes.ts';
 
 /** Digests, HMAC and random bytes. Runs inside a fresh context, as text: it can use its parameters but nothing else of this module. */
-export function webCrypto(call: CallHost, { bytesOf, toBase64, hexOf, named }: WebBytes) {
+export function webCrypto(
+  call: CallHost,
+  { bytesOf, toBase64, hexOf, named }: WebBytes,
+  algorithms: readonly string[],
+) {
   const keys = new WeakMap<object, { hash: string; bytes: Uint8Array }>();
 
   function algorithmOf(given: unknown): string {
@@ -9,7 +13,7 @@ export function webCrypto(call: CallHost, { bytesOf, toBase64, hexOf, named }: W
     const known = String(name)
       .toLowerCase()
       .replace(/^(sha)-/, '$1');
-    if (!['md5', 'sha1', 'sha256', 'sha384', 'sha512'].includes(known))
+    if (!algorithms.includes(known))
       throw named(
         'NotSupportedError',
         `The algorithm ${String(name)} is not supported: SHA-1, SHA-256, SHA-384 and SHA-512 are`,

@@ -1,3 +1,4 @@
+import { ALGORITHMS, SETTABLE } from './host-functions.ts';
 import { webBytes } from './web-bytes.ts';
 import { webClone } from './web-clone.ts';
 import { webCrypto } from './web-crypto.ts';
@@ -30,10 +31,10 @@ export function webGlobalsSource(): string {
       const call = (name, ...args) => host(name, args[0], args[1], args[2], args[3]);
       const bytes = (${webBytes})();
       const globals = {
-        crypto: (${webCrypto})(call, bytes),
+        crypto: (${webCrypto})(call, bytes, ${JSON.stringify(ALGORITHMS)}),
         structuredClone: (${webClone})(bytes),
         ...(${webText})(call, bytes),
-        ...(${webURL})(call, bytes),
+        ...(${webURL})(call, bytes, ${JSON.stringify(SETTABLE)}),
       };
       for (const name of Object.keys(globals))
         Object.defineProperty(globalThis, name, { value: globals[name], writable: true, configurable: true });

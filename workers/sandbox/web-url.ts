@@ -1,8 +1,8 @@
-import type { URLParts } from './host-functions.ts';
+import type { SETTABLE, URLParts } from './host-functions.ts';
 import type { CallHost, WebBytes } from './web-bytes.ts';
 
 /** URLs, which the host parses, and queries. Runs inside a fresh context, as text: it can use its parameters but nothing else of this module. */
-export function webURL(call: CallHost, { utf8, latin1, binaryOf }: WebBytes) {
+export function webURL(call: CallHost, { utf8, latin1, binaryOf }: WebBytes, settable: typeof SETTABLE) {
   const changed = new WeakMap<object, (search: string) => void>();
 
   class URLSearchParams {
@@ -155,17 +155,7 @@ export function webURL(call: CallHost, { utf8, latin1, binaryOf }: WebBytes) {
   const { read, write } = URL;
   Reflect.deleteProperty(URL, 'read');
   Reflect.deleteProperty(URL, 'write');
-  for (const name of [
-    'protocol',
-    'username',
-    'password',
-    'host',
-    'hostname',
-    'port',
-    'pathname',
-    'search',
-    'hash',
-  ] as const)
+  for (const name of settable)
     Object.defineProperty(URL.prototype, name, {
       get(this: URL) {
         return read(this, name);
