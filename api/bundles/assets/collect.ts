@@ -30,7 +30,7 @@ export async function collect(
   { follow, visible, withFolders }: Following,
 ): Promise<ReadonlyMap<string, Collected>> {
   const found = new Map<string, Collected>();
-  const source = new VariablePaths();
+  const paths = new VariablePaths();
   const variablesByName = new Map<unknown, Collected>();
   for (let next = roots; next.length > 0; ) {
     const named: Reference[] = [];
@@ -51,7 +51,7 @@ export async function collect(
   function referencesOfVariables(added: readonly TenantAsset[]): Reference[] {
     const names = new Set<unknown>();
     for (const { id, type, payload } of added) {
-      for (const name of source.add(templatedIDs(type, payload).flatMap((one) => one.source ?? []))) names.add(name);
+      for (const name of paths.add(templatedIDs(type, payload).flatMap((one) => one.source ?? []))) names.add(name);
       const variable = type === 'variable' ? found.get(id) : undefined;
       if (variable) variablesByName.set(payload.name, variable);
       if (variable) names.add(payload.name);
@@ -59,7 +59,7 @@ export async function collect(
     return [...names].flatMap((name) => {
       const variable = variablesByName.get(name);
       if (!variable) return [];
-      variable.references = variableReferences(variable.payload, source.of(name));
+      variable.references = variableReferences(variable.payload, paths.of(name));
       return variable.references;
     });
   }

@@ -52,9 +52,9 @@ export class VariablePaths {
   readonly #byVariable = new Map<string, Map<string, VariablePath>>();
 
   /** Adds the places. Returns the variables that have further ones now. */
-  add(source: Iterable<VariablePath>): string[] {
+  add(paths: Iterable<VariablePath>): string[] {
     const changed = new Set<string>();
-    for (const one of source) {
+    for (const one of paths) {
       const known = this.#byVariable.get(one.variable) ?? new Map<string, VariablePath>();
       this.#byVariable.set(one.variable, known);
       const key = JSON.stringify(one.keys);
@@ -72,9 +72,9 @@ export class VariablePaths {
 const UUID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
 
 /** The assets that a variable names, in the places that workflows read as ids. */
-export function variableReferences({ name, value, isSecret }: JsonObject, source: Iterable<VariablePath>): Reference[] {
+export function variableReferences({ name, value, isSecret }: JsonObject, paths: Iterable<VariablePath>): Reference[] {
   const found = new Map<string, Reference>();
-  for (const { type, variable, keys } of isSecret === true ? [] : source) {
+  for (const { type, variable, keys } of isSecret === true ? [] : paths) {
     const id = variable === name ? valueAt(value, keys) : undefined;
     const path = ['value', ...keys];
     if (typeof id === 'string' && UUID.test(id))
@@ -103,9 +103,18 @@ export function pathsOfDependencies(
   });
 }
 
-/** The fields of workflows whose assets a bundle cannot know, for the person who imports it. */
-export function unfollowed(all: readonly TemplatedID[], isFollowed: (source: VariablePath) => boolean): TemplatedID[] {
-  return all.filter(({ source }) => source === null || !isFollowed(source));
+/**
+ * The fields of workflows whose assets a bundle cannot know, for the person who imports it. `variables`: those of the bundle, by their
+ * names; a field whose variable has an id there is followed.
+ */
+export function unfollowed(
+  all: readonly TemplatedID[],
+  variables: ReadonlyMap<unknown, { payload: JsonObject }>,
+): TemplatedID[] {
+  return all.filter(({ source }) => {
+    const variable = source && variables.get(source.variable);
+    return !variable || variableReferences(variable.payload, [source]).length === 0;
+  });
 }
 
 export function presentUnfollowed({ type, path, template, source }: TemplatedID) {

@@ -10,7 +10,7 @@ import { collect, tooMany } from '../assets/collect.ts';
 import { kinds } from '../assets/kinds.ts';
 import { readers } from '../assets/payloads.ts';
 import { MAX_ITEMS, type Reading, readAssets, type TenantAsset } from '../assets/read-assets.ts';
-import { presentUnfollowed, templatedIDs, unfollowed, variableReferences } from '../assets/templated-ids.ts';
+import { presentUnfollowed, templatedIDs, unfollowed } from '../assets/templated-ids.ts';
 import { type Bundle, BundleExport, type BundleItem, Exported } from '../schemas.ts';
 import { writeItems } from './write-bundle.ts';
 
@@ -96,10 +96,7 @@ async function bundleOf(
 function unfollowedIn(items: readonly BundleItem[]): z.input<typeof Exported>['unfollowed'] {
   const variables = new Map(items.filter(({ type }) => type === 'variable').map((item) => [item.payload.name, item]));
   return items.flatMap(({ type, id, payload }) =>
-    unfollowed(templatedIDs(type, payload), (source) => {
-      const variable = variables.get(source.variable);
-      return variable !== undefined && variableReferences(variable.payload, [source]).length > 0;
-    }).map((one) => ({ id, ...presentUnfollowed(one) })),
+    unfollowed(templatedIDs(type, payload), variables).map((one) => ({ id, ...presentUnfollowed(one) })),
   );
 }
 

@@ -1,5 +1,5 @@
 import { kinds } from '../assets/kinds.ts';
-import { type TemplatedID, unfollowed, variableReferences } from '../assets/templated-ids.ts';
+import { type TemplatedID, unfollowed } from '../assets/templated-ids.ts';
 import type { GivenItem } from './read-items.ts';
 
 interface Planned extends GivenItem {
@@ -15,10 +15,7 @@ export function warnOfTemplates(items: readonly Planned[]): void {
   const variables = new Map(brought.map((item) => [item.title, item]));
   for (const item of items) {
     const noun = kinds[item.type].noun;
-    item.unfollowed = unfollowed(item.templated, (source) => {
-      const variable = variables.get(source.variable);
-      return variable !== undefined && variableReferences(variable.payload, [source]).length > 0;
-    });
+    item.unfollowed = unfollowed(item.templated, variables);
     for (const { type, path, template, source } of item.unfollowed) {
       const why = source ? `: check the value of the variable ${source.variable} here` : '';
       const what = `The ${noun} "${item.title}" names a ${kinds[type].noun} by a template that no import can follow`;

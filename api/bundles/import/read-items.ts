@@ -47,7 +47,7 @@ export async function readItems({ bundle, secrets = [] }: ImportBody): Promise<G
   const itemKeys = new Set<string>();
   const items: GivenItem[] = [];
   let named = 0;
-  const source = new VariablePaths();
+  const paths = new VariablePaths();
   for await (const [index, { type, id, payload: unmasked, dependencies = [] }] of cooperative(bundle.items.entries())) {
     const at = ['bundle', 'items', index];
     const title = titleOf(type, unmasked, (message) =>
@@ -63,11 +63,11 @@ export async function readItems({ bundle, secrets = [] }: ImportBody): Promise<G
     if (named > MAX_NAMED)
       throw invalid([{ path: [...at, 'payload'], message: `a bundle names other assets ${MAX_NAMED} times at most` }]);
     const templated = templatedIDs(type, payload);
-    source.add(pathsIn(type, { payload, dependencies, templated }));
+    paths.add(pathsIn(type, { payload, dependencies, templated }));
     items.push({ index, type, id, title, payload, references, templated, secrets: own });
   }
   for (const item of items.filter(({ type }) => type === 'variable'))
-    item.references = variableReferences(item.payload, source.of(item.payload.name));
+    item.references = variableReferences(item.payload, paths.of(item.payload.name));
   issues.push(...faultsOf(secrets, items));
   if (issues.length > 0) throw invalid(issues);
   return items;
