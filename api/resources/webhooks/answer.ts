@@ -91,7 +91,7 @@ function withBody(body: Json, { status, headers }: Pick<Reply, 'status' | 'heade
 /** Statuses whose answers have no body, nor headers about one. */
 const BODILESS: ReadonlySet<number> = new Set([204, 304]);
 
-export function send(response: Response, { status, headers, body }: Reply, { isHead }: { isHead: boolean }): void {
+export function send(response: Response, { status, headers, body }: Reply, { isHead = false } = {}): void {
   const isEmpty = BODILESS.has(status) || status === 205;
   const { sent, type } = contentOf(isEmpty ? null : body);
   response.status(status);

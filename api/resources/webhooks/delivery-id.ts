@@ -2,6 +2,7 @@ import { createHash, hash } from 'node:crypto';
 import type { WebhookOptions } from '#shared/datasources/types/webhook.ts';
 import type { NewEvent } from '#shared/triggers/listeners/event-recorder.ts';
 import type { WebhookConfig } from '#shared/triggers/listeners/types/webhook.ts';
+import { fieldOf, jsonOf } from './json-field.ts';
 import { type Delivery, type SignedParts, textOf } from './signatures.ts';
 
 interface Settings {
@@ -57,22 +58,12 @@ function signedID(delivery: Delivery, { authType }: WebhookOptions, signed: Sign
 /** Ids of providers that sign them. */
 const ownIDs: Readonly<Partial<Record<WebhookOptions['authType'], (delivery: Delivery) => string | undefined>>> = {
   standard_webhooks: ({ headers }) => textOf(headers['webhook-id'] ?? headers['svix-id']),
-  stripe: ({ body }) => fieldOf(body, 'id'),
-  slack: ({ body }) => fieldOf(body, 'event_id'),
+  stripe: ({ body }) => fieldOf(jsonOf(body), 'id'),
+  slack: ({ body }) => fieldOf(jsonOf(body), 'event_id'),
 };
 
 function digestOf(signed: SignedParts): string {
   const digest = createHash('sha256');
   for (const part of signed) digest.update(part);
   return digest.digest('hex');
-}
-
-function fieldOf(body: Buffer, field: string): string | undefined {
-  try {
-    const value: unknown = JSON.parse(body.toString('utf8'));
-    const id = typeof value === 'object' && value !== null ? Reflect.get(value, field) : undefined;
-    return typeof id === 'string' && id !== '' ? id : undefined;
-  } catch {
-    return undefined;
-  }
 }

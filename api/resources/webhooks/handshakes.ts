@@ -1,7 +1,8 @@
 import { createHmac } from 'node:crypto';
-import { isJsonObject, type Json } from '#shared/core/json.ts';
+import type { Json } from '#shared/core/json.ts';
 import { signsHandshakes, type WebhookOptions } from '#shared/datasources/types/webhook.ts';
 import type { Reply } from './answer.ts';
+import { fieldOf, jsonOf } from './json-field.ts';
 import { type Delivery, isOneOf, textOf } from './signatures.ts';
 
 /** Answers the request by which a provider checks an address; undefined if it is another request. */
@@ -132,22 +133,6 @@ function readerOf({ query, headers, body }: Delivery, { handshakeFrom }: Webhook
   if (handshakeFrom === 'header') return (name: string) => textOf(headers[name.toLowerCase()]) || undefined;
   const sent = jsonOf(body);
   return (name: string) => fieldOf(sent, name);
-}
-
-function jsonOf(body: Buffer): Json {
-  try {
-    return JSON.parse(body.toString('utf8'));
-  } catch {
-    return null;
-  }
-}
-
-/** The text at a path such as `payload.challenge`. */
-function fieldOf(value: Json, path: string): string | undefined {
-  let found: Json | undefined = value;
-  for (const name of path.split('.'))
-    found = isJsonObject(found) && Object.hasOwn(found, name) ? found[name] : undefined;
-  return typeof found === 'string' ? found : undefined;
 }
 
 function hmacOf(

@@ -19,7 +19,7 @@ import { dedupOf } from './delivery-id.ts';
 import { type EventFate, findFate } from './event-fate.ts';
 import { isSignedToken, signedHandshakeOf, unsignedHandshakeOf } from './handshakes.ts';
 import { decompressBody, readRawBody } from './read-body.ts';
-import { credentialOf, type Delivery, proofOf, type SignedParts } from './signatures.ts';
+import { credentialOf, type Delivery, type Proof, proofOf, type SignedParts } from './signatures.ts';
 
 /** Receives a delivery: finds the listener, checks the sender, records the event, answers. In this order, and nothing else. */
 export async function receiveDelivery(request: Request, response: Response, context: ApiContext): Promise<void> {
@@ -43,15 +43,16 @@ export async function receiveDelivery(request: Request, response: Response, cont
   // A signature is about the bytes that were sent; everything else about what they were before they were compressed.
   const sent = deliveryOf(request, { url, body: await readRawBody(request, limits) });
   const withBody = sent.body.length > 0 ? unsignedHandshakeOf(sent, options) : undefined;
-  if (withBody) return send(response, withBody, { isHead });
-  const proof = proofOf(sent, options);
-  const fault = isSignedToken(sent, options) ? 'the body is that of a handshake' : proof.fault;
-  if (proof.fault !== null || fault !== null)
-    throw new AppError('INVALID_REQUEST', `This delivery is refused: ${fault}`, { status: 401 });
+  if (withBody) return send(response, withBody);
+  const proof: Proof = isSignedToken(sent, options)
+    ? { fault: 'the body is that of a handshake' }
+    : proofOf(sent, options);
+  if (proof.fault !== null)
+    throw new AppError('INVALID_REQUEST', `This delivery is refused: ${proof.fault}`, { status: 401 });
   const body = await decompressBody(request, sent.body, limits);
   const delivery = { ...sent, body };
   const handshake = signedHandshakeOf(delivery, options);
-  if (handshake) return send(response, handshake, { isHead });
+  if (handshake) return send(response, handshake);
   requireUsable({ params, query: rawQueryOf(request), contentType: request.headers['content-type'] ?? '', body });
   await requireCapacity(context, tenantID, body.length);
 
@@ -61,9 +62,9 @@ export async function receiveDelivery(request: Request, response: Response, cont
     const { eventID, duplicateOf } = await context.runs.ingestion.recorder.record(event);
     await context.runs.ingestion.deliveries.start({ tenantID });
     const ids = { listenerID: listener.id, eventID, ...(duplicateOf && { duplicateOf }) };
-    return send(response, acknowledge(config, ids), { isHead });
+    return send(response, acknowledge(config, ids));
   }
-  send(response, await waitForRun({ context, response, listener, config, event, actionID: bound.id }), { isHead });
+  send(response, await waitForRun({ context, response, listener, config, event, actionID: bound.id }));
 }
 
 function startsWorkflow({ actionType }: { actionType: string }): boolean {

@@ -1,6 +1,8 @@
 import { createHmac, hash, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
+import { readMediaType } from '#shared/core/media-type.ts';
 import { usesTemplate, type WebhookOptions } from '#shared/datasources/types/webhook.ts';
+import { FORM } from '#shared/triggers/listeners/event-body.ts';
 import { withAndWithoutPort } from './called-url.ts';
 
 /** The parts of a delivery that a signature may cover. */
@@ -142,7 +144,7 @@ const checks: Readonly<Record<WebhookOptions['authType'], Check>> = {
     const digest = query.get('bodySHA256');
     if (digest !== null && !isOneOf(hash('sha256', body), [digest.toLowerCase()]))
       return { fault: 'the body is not that of its digest' };
-    const fields = isForm(textOf(headers['content-type'])) ? formPartsOf(body) : [];
+    const fields = readMediaType(headers['content-type']).type === FORM ? formPartsOf(body) : [];
     if (digest === null && fields.length === 0 && body.length > 0)
       return { fault: 'the body is no form, and the parameter bodySHA256 with its digest is missing' };
     // Only the text that verifies is the same for every copy of a delivery.
@@ -239,11 +241,6 @@ function contentOf(template: string, { method, url, headers, body }: Delivery, t
     const header = /^\{header:(.*)\}$/.exec(part)?.[1];
     return header === undefined ? part : textOf(headers[header.toLowerCase()]);
   });
-}
-
-function isForm(type: string): boolean {
-  const [mime = ''] = type.split(';', 1);
-  return mime.trim().toLowerCase() === 'application/x-www-form-urlencoded';
 }
 
 /** Names and values of a form as Twilio signs them: by name, and of a repeated name its different values, sorted. */
