@@ -41,6 +41,11 @@ export function excerptText(bytes: Uint8Array, declared: Declared = {}): string 
   }
 }
 
+/** Whether a declared charset, or none, means UTF-8. */
+export function isUTF8Label(charset = 'utf-8'): boolean {
+  return /^utf-?8$/i.test(charset);
+}
+
 function labelOf(bytes: Uint8Array, { charset = '', isMarkup = false }: Declared): string {
   const mark = markOf(bytes);
   const named = charset || mark || (isMarkup ? encodingIn(bytes) : undefined) || 'utf-8';
@@ -56,7 +61,8 @@ function decoderOf(label: string): TextDecoder {
   }
 }
 
-function markOf(bytes: Uint8Array): string | undefined {
+/** The encoding that a byte order mark names; undefined without one. */
+export function markOf(bytes: Uint8Array): 'utf-8' | 'utf-16le' | 'utf-16be' | undefined {
   const [first, second, third] = bytes;
   if (first === 0xef && second === 0xbb && third === 0xbf) return 'utf-8';
   if (first === 0xff && second === 0xfe) return 'utf-16le';

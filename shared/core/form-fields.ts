@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { decodeText, NotText } from './charset.ts';
+import { decodeText, isUTF8Label, NotText } from './charset.ts';
 import type { Json, JsonObject } from './json.ts';
 
 /**
@@ -8,8 +8,8 @@ import type { Json, JsonObject } from './json.ts';
  */
 export function readFields(form: Buffer, charset = 'utf-8'): [string, string][] {
   if (hasManyFields(form)) throw new NotText(`a form must not have more than ${MAX_FIELDS} fields`);
-  const isUTF8 = /^utf-?8$/i.test(charset);
-  if (isUTF8 && isUtf8(percentDecoded(form))) return [...new URLSearchParams(`?${form.toString('utf8')}`)];
+  if (isUTF8Label(charset) && isUtf8(percentDecoded(form)))
+    return [...new URLSearchParams(`?${form.toString('utf8')}`)];
   const pairs = form.toString('latin1').split('&');
   return pairs.filter((pair) => pair !== '').map((pair) => readField(pair, charset));
 }

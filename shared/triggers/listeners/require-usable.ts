@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { decodeText } from '../../core/charset.ts';
+import { decodeText, isUTF8Label } from '../../core/charset.ts';
 import { hasManyFields, hexDigit, listFields, percentDecoded, readFields } from '../../core/form-fields.ts';
 import type { Json, JsonObject } from '../../core/json.ts';
 import { MAX_LEVELS } from '../../core/lossless-json.ts';
@@ -42,8 +42,7 @@ export function requireStorable(event: Json): void {
 }
 
 function requireForm(body: Buffer, charset: string | undefined): void {
-  const isPlain = charset === undefined || /^utf-?8$/i.test(charset);
-  if (isPlain && !hasManyFields(body)) {
+  if (isUTF8Label(charset) && !hasManyFields(body)) {
     const decoded = percentDecoded(body);
     if (isUtf8(decoded) && !decoded.includes(0)) return;
   }
@@ -51,8 +50,7 @@ function requireForm(body: Buffer, charset: string | undefined): void {
 }
 
 function requireJSON(body: Buffer, charset: string | undefined): void {
-  const isPlain = charset === undefined || /^utf-?8$/i.test(charset);
-  const text = isPlain && isUtf8(body) ? body : Buffer.from(asText(() => decodeText(body, { charset })));
+  const text = isUTF8Label(charset) && isUtf8(body) ? body : Buffer.from(asText(() => decodeText(body, { charset })));
   const at = findUnstorableEscape(text);
   if (at === undefined) return;
   const where = `${UNSTORABLE}: ${text.toString('latin1', at, at + 6)} at byte ${at}`;

@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import { markOf } from '#shared/core/charset.ts';
 import { fileTypes } from '#shared/datasources/files/types.ts';
 
 /** Bytes from which the delimiter is guessed. */
@@ -25,8 +26,8 @@ export function readCsvText(bytes: Buffer, fileType: string): CsvText {
 
 /** Bytes that are not UTF-8 and have no UTF-16 mark are read as Windows-1252, in which every byte is a character. */
 function encodingOf(bytes: Buffer): string {
-  if (bytes[0] === 0xff && bytes[1] === 0xfe) return 'utf-16le';
-  if (bytes[0] === 0xfe && bytes[1] === 0xff) return 'utf-16be';
+  const mark = markOf(bytes);
+  if (mark === 'utf-16le' || mark === 'utf-16be') return mark;
   return isUtf8(bytes) ? 'utf-8' : 'windows-1252';
 }
 
