@@ -50,9 +50,13 @@ export function parseExact(text: string): unknown {
 /** The fault of a number that a scanner has just found, with its key: `id: 12345678901234567890 is more than …`. */
 export function describeLossy(scanner: JSONScanner, { start, end }: Found): string {
   const { text } = scanner;
-  const key = scanner.path.at(-1) ?? '';
-  const written = end - start > MAX_SHOWN ? `${text.slice(start, start + MAX_SHOWN)}…` : text.slice(start, end);
-  return `${key === '' ? '' : `${key}: `}${written} is more than a JSON number holds: send it as a text`;
+  return faultOfLossy(scanner.path.at(-1) ?? '', text.slice(start, end));
+}
+
+/** The fault of a number that a double does not hold, with its key; empty for one that has none. */
+export function faultOfLossy(key: string, written: string): string {
+  const shown = written.length > MAX_SHOWN ? `${written.slice(0, MAX_SHOWN)}…` : written;
+  return `${key === '' ? '' : `${key}: `}${shown} is more than a JSON number holds: send it as a text`;
 }
 
 const MAX_SHOWN = 60;

@@ -1,13 +1,14 @@
 import type { Server } from 'socket.io';
 import { AppError } from '#shared/core/errors.ts';
 import { isExact } from '#shared/core/exact-number.ts';
+import { faultOfLossy } from '#shared/core/lossless-json.ts';
 
 /** Stands in the payload of an event for a number that a double does not hold. */
-class LossyNumber {
+class LossyValue {
   readonly fault: string;
 
-  constructor(key: string, written: string) {
-    this.fault = `${key}: ${written} is more than a JSON number holds: send it as a text`;
+  constructor(fault: string) {
+    this.fault = fault;
   }
 }
 
@@ -25,7 +26,7 @@ export function markLossyNumbers(io: Pick<Server, '_parser'>): void {
 /** TypeScript's declarations lack the third parameter. A message has at most 64 kB, so that a function for each value is fast enough. */
 function mark(key: string, value: unknown, { source }: { source?: string } = {}): unknown {
   return typeof value === 'number' && source !== undefined && !isExact(source)
-    ? new LossyNumber(key, source.slice(0, 60))
+    ? new LossyValue(faultOfLossy(key, source))
     : value;
 }
 
@@ -33,7 +34,7 @@ function mark(key: string, value: unknown, { source }: { source?: string } = {})
 export function refuseLossyNumbers(payload: unknown): void {
   const left = [payload];
   for (let part = left.pop(); part !== undefined; part = left.pop()) {
-    if (part instanceof LossyNumber) throw new AppError('VALIDATION_ERROR', part.fault);
+    if (part instanceof LossyValue) throw new AppError('VALIDATION_ERROR', part.fault);
     if (typeof part === 'object' && part !== null)
       for (const inner of Object.values(part)) if (typeof inner === 'object' && inner !== null) left.push(inner);
   }

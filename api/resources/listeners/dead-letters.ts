@@ -4,7 +4,7 @@ import { newID } from '#shared/core/ids.ts';
 import { inEntityTransaction, onEntities } from '#shared/db/query.ts';
 import { MAX_AT_ONCE, PURGE, REPLAY } from '#shared/triggers/listeners/dead-letters.ts';
 import { dedupSecondsOf } from '#shared/triggers/listeners/dedup-window.ts';
-import { redrive, redriveCorrected, redriveOne } from '#shared/triggers/listeners/redrive.ts';
+import { type DeadLetterFilter, redrive, redriveCorrected, redriveOne } from '#shared/triggers/listeners/redrive.ts';
 import { tenantRoute } from '../../context/routes.ts';
 import { EventID, Purge, Purged, Redrive, Redriven, RedriveOne, Started } from './event-schemas.ts';
 import { findEvent } from './events.ts';
@@ -133,9 +133,12 @@ const purgeEvents = tenantRoute({
 
 export const deadLetterRoutes = [redriveEvents, redriveEvent, replayEvent, purgeEvents];
 
-type Filter = [string | null, string | null, string | null, string | null];
-
-function valuesOf({ eventIDs, errorCode, receivedFrom, receivedUntil }: z.output<typeof Redrive>['filter']): Filter {
+function valuesOf({
+  eventIDs,
+  errorCode,
+  receivedFrom,
+  receivedUntil,
+}: z.output<typeof Redrive>['filter']): DeadLetterFilter {
   const ids = eventIDs ? `{${eventIDs.join(',')}}` : null;
   return [ids, errorCode ?? null, receivedFrom?.toISOString() ?? null, receivedUntil?.toISOString() ?? null];
 }

@@ -10,7 +10,7 @@ interface OfListener {
 }
 
 /** Ids, error code and limits of the time of receipt; null filters nothing. */
-type Filter = readonly [string | null, string | null, string | null, string | null];
+export type DeadLetterFilter = readonly [string | null, string | null, string | null, string | null];
 
 interface DeadLetter {
   id: string;
@@ -26,7 +26,7 @@ interface DeadLetter {
  */
 export async function redrive(
   query: Query,
-  { filter, perSecond, ...listener }: OfListener & { filter: Filter; perSecond: number | null },
+  { filter, perSecond, ...listener }: OfListener & { filter: DeadLetterFilter; perSecond: number | null },
 ): Promise<{ readyAt: Date[]; duplicates: ReadonlyMap<string, string> }> {
   const letters = await lockDead(query, listener, filter);
   const duplicates = await claimKeys(query, listener, letters);
@@ -71,7 +71,11 @@ export async function redriveCorrected(
   return duplicateOf ? { duplicateOf } : {};
 }
 
-async function lockDead(query: Query, { tenantID, listenerID }: OfListener, filter: Filter): Promise<DeadLetter[]> {
+async function lockDead(
+  query: Query,
+  { tenantID, listenerID }: OfListener,
+  filter: DeadLetterFilter,
+): Promise<DeadLetter[]> {
   const { rows } = await query<Omit<DeadLetter, 'at'> & { receivedAt: Date | string }>(LOCK_DEAD, [
     tenantID,
     listenerID,
