@@ -66,7 +66,7 @@ function wholeOf({ min, max }: Field): Range {
   return { first: min, last: max };
 }
 
-/** The values of the forms that only days have: `?`, `L`, `5L` and `1#2`; undefined if the text is none of them. */
+/** Reads `?`, `L`, `5L` and `1#2`, which only the two fields of days may have: its values, or the fault; undefined for another text. */
 function readSpecial(text: string, field: Field, hasStep: boolean): Range | string | undefined {
   const { also = [] } = field;
   if (text === '?' && also.includes('any')) return wholeOf(field);

@@ -52,9 +52,10 @@ export function runTimeoutMs(options: WorkflowOptions): number {
   return parseDuration(options.workflowRunTimeout ?? sevenDays);
 }
 
-/** A time limit of a run, and the setting that says so. */
+/** A time limit of a run. */
 export interface RunTimeLimit {
   ms: number;
+  /** Name of the setting with the limit, for errors. */
   setBy: string;
 }
 
@@ -66,7 +67,7 @@ export function runTimeLimit(options: WorkflowOptions): RunTimeLimit {
 
 export interface NodePolicy {
   timeoutMs: number;
-  /** The setting that says so, for errors. */
+  /** Name of the setting with the time limit, for errors. */
   timeoutSetBy: string;
   /** Attempts after the first. */
   retryLimit: number;

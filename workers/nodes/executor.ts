@@ -36,7 +36,7 @@ export interface NodeRun {
   /** The same for every attempt of this node in this activation, and different for all other work. */
   readonly idempotencyKey: string;
   readonly timeoutMs: number;
-  /** Where the time limit is set, for errors. */
+  /** Name of the setting with the time limit, for errors. */
   readonly timeoutSetBy: string;
   /** Whether writes are refused: the executor, or what it calls, then throws RefusedWrite. */
   readonly isDryRun: boolean;

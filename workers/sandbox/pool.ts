@@ -19,7 +19,7 @@ export interface SandboxRequest {
   code: string;
   args: Record<string, Json>;
   timeoutMs: number;
-  /** The setting that says so, for the error. */
+  /** Name of the setting with the time limit, for the error. */
   timeoutSetBy?: string;
   /** Default: 128. */
   memoryMB?: number;

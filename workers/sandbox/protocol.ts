@@ -10,7 +10,7 @@ export interface Job {
   /** The arguments in the order of `names`: a JSON array. */
   args: string;
   timeoutMs: number;
-  /** The setting that says so, for the error of a call that takes longer. */
+  /** Name of the setting with the time limit, for the error of a call that takes longer. */
   timeoutSetBy?: string | undefined;
   memoryMB: number;
   maxOutputBytes: number;
