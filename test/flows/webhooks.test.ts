@@ -358,7 +358,8 @@ test('a sender that waits for a result is told that it takes longer, or that the
     { actionType: 'filter', actionConfig: { script: 'return event.body.paid;' } },
     { actionType: 'trigger_workflow', actionConfig: { workflowID } },
   ];
-  const config = { answerMode: 'result', resultTimeoutSeconds: 1, responseStatusCode: 203 };
+  // The answer comes when the run is parked, not after this time.
+  const config = { answerMode: 'result', resultTimeoutSeconds: 30, responseStatusCode: 203 };
   const listener = await aListener(cluster, { tenant, actions, config });
 
   const late = await deliver(listener.id, { body: '{"paid":true}' });
