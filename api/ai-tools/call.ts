@@ -5,6 +5,7 @@ import { toAppError } from '#shared/core/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '#shared/core/json.ts';
 import type { ApiContext } from '../context/context.ts';
 import { hidingOf } from '../http/audit/request-entry.ts';
+import { reported } from '../http/response/report-error.ts';
 import { needsConfirmation } from '../tools/confirmation.ts';
 import type { Tool, ToolRegistry } from '../tools/registry.ts';
 import { searchTools } from '../tools/search.ts';
@@ -30,8 +31,9 @@ const MAX_SHOWN = 200_000;
  */
 export async function callTool(call: ClaimedCall, services: CallServices): Promise<CallEnd> {
   const answer = await answerOf(call, services).catch((error: unknown) => {
-    const { status, code, message } = toAppError(error);
-    return { status, body: { success: false, error: { code, message } } } satisfies ToolResult;
+    const { status } = toAppError(error);
+    const shown = reported(services.context.logger, error, { tool: call.tool, tenantID: call.tenantID });
+    return { status, body: { success: false, error: { ...shown } } } satisfies ToolResult;
   });
   const ended = endOf(call, services);
   if (answer === 'asked') return ended('asked', null);

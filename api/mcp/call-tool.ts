@@ -1,6 +1,8 @@
 import type { CallToolResult, ServerContext } from '@modelcontextprotocol/server';
 import { toAppError } from '#shared/core/errors.ts';
+import type { Logger } from '#shared/core/logger.ts';
 import type { ApiContext } from '../context/context.ts';
+import { reported } from '../http/response/report-error.ts';
 import { refuseManyNames } from '../tools/argument-names.ts';
 import type { ToolRegistry } from '../tools/registry.ts';
 import { searchTools } from '../tools/search.ts';
@@ -38,19 +40,25 @@ export async function callTool(means: Means, session: Session, asked: Asked): Pr
   if (!tool) throw invalidParams(`There is no tool ${JSON.stringify(name.slice(0, 100))}`);
   // A call that the caller may not make is refused below instead of being recorded for approval.
   if ((await mustWait(context, tool, tenantID)) && (await registry.allowed(tenantID, session.identity)).includes(tool))
-    return withErrorResult(name, () => askForApproval(context, session, { tool, args, mcpReq, isCancelled }));
+    return withErrorResult(context.logger, name, () =>
+      askForApproval(context, session, { tool, args, mcpReq, isCancelled }),
+    );
 
   if (startsRun.has(name))
     return resultOf(name, await startRun(registry, session.caller, { name, args, mcpReq, isCancelled }));
   return resultOf(name, await registry.call(session.caller, name, args, { signal: mcpReq.signal }));
 }
 
-async function withErrorResult(tool: string, ask: () => Promise<CallToolResult>): Promise<CallToolResult> {
+async function withErrorResult(
+  logger: Logger,
+  tool: string,
+  ask: () => Promise<CallToolResult>,
+): Promise<CallToolResult> {
   try {
     return await ask();
   } catch (error) {
-    const { status, code, message } = toAppError(error);
-    return resultOf(tool, { status, body: { success: false, error: { code, message } } });
+    const { status } = toAppError(error);
+    return resultOf(tool, { status, body: { success: false, error: { ...reported(logger, error, { tool }) } } });
   }
 }
 

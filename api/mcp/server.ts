@@ -1,8 +1,11 @@
-import { type McpRequestContext, Server } from '@modelcontextprotocol/server';
+import { type McpRequestContext, ProtocolError, Server } from '@modelcontextprotocol/server';
+import { toAppError } from '#shared/core/errors.ts';
+import { reported } from '../http/response/report-error.ts';
 import { callTool, type Means } from './call-tool.ts';
 import { complete } from './completion.ts';
 import { listTools } from './list-tools.ts';
 import { findPrompt, prompts } from './prompts.ts';
+import { internalError } from './protocol-errors.ts';
 import { listResources, readResource, resourceTemplates } from './resources.ts';
 import type { Session } from './session.ts';
 
@@ -19,20 +22,38 @@ export function createMCPServer(means: Means, session: Session, era: McpRequestC
     { name: 'gantry', title: 'Gantry', version: '1.0.0' },
     { capabilities: { tools: {}, resources: {}, prompts: {}, completions: {} }, instructions },
   );
-  server.setRequestHandler('tools/list', ({ params }) => listTools(means, session, params?.cursor));
-  server.setRequestHandler('tools/call', ({ params }, { mcpReq }) =>
-    callTool(means, session, {
-      params,
-      mcpReq: { ...mcpReq, signal: eitherOf(mcpReq.signal, session.cancelled) },
-      isCancelled: () => wasCancelled(era === 'modern' ? mcpReq.signal : session.cancelled) && !means.isClosing(),
-    }),
+  /** Logs an error of the service, once, and tells the client its id. The library would send the error alone. */
+  async function logged<T>(method: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      if (error instanceof ProtocolError || signal.aborted || toAppError(error).status < 500) throw error;
+      const { message, requestID } = reported(means.context.logger, error, { method });
+      throw internalError(`${message} (${requestID})`);
+    }
+  }
+
+  server.setRequestHandler('tools/list', ({ params }, { mcpReq }) =>
+    logged('tools/list', mcpReq.signal, () => listTools(means, session, params?.cursor)),
   );
-  server.setRequestHandler('resources/list', ({ params }) => listResources(registry, session, params?.cursor));
+  server.setRequestHandler('tools/call', ({ params }, { mcpReq }) => {
+    const signal = eitherOf(mcpReq.signal, session.cancelled);
+    const isCancelled = () => wasCancelled(era === 'modern' ? mcpReq.signal : session.cancelled) && !means.isClosing();
+    const call = { params, mcpReq: { ...mcpReq, signal }, isCancelled };
+    return logged('tools/call', signal, () => callTool(means, session, call));
+  });
+  server.setRequestHandler('resources/list', ({ params }, { mcpReq }) =>
+    logged('resources/list', mcpReq.signal, () => listResources(registry, session, params?.cursor)),
+  );
   server.setRequestHandler('resources/templates/list', () => ({ resourceTemplates }));
-  server.setRequestHandler('resources/read', ({ params }) => readResource(registry, session, params.uri));
+  server.setRequestHandler('resources/read', ({ params }, { mcpReq }) =>
+    logged('resources/read', mcpReq.signal, () => readResource(registry, session, params.uri)),
+  );
   server.setRequestHandler('prompts/list', () => ({ prompts }));
   server.setRequestHandler('prompts/get', ({ params }) => findPrompt(params));
-  server.setRequestHandler('completion/complete', ({ params }) => complete(registry, session, params));
+  server.setRequestHandler('completion/complete', ({ params }, { mcpReq }) =>
+    logged('completion/complete', mcpReq.signal, () => complete(registry, session, params)),
+  );
   return server;
 }
 

@@ -4,6 +4,7 @@ import { requireValue } from '#shared/core/schema/parse.ts';
 import { type ClientEvent, clientEvents } from '#shared/messaging/realtime/client-events.ts';
 import type { RunStatus } from '#shared/workflow/progress/status.ts';
 import { ID } from '../http/fields/id.ts';
+import { reported } from '../http/response/report-error.ts';
 import { attachWidgetEvents } from './bridge/attach.ts';
 import type { BridgeContext } from './bridge/widget-events.ts';
 import { follow } from './feeds/follow-run.ts';
@@ -202,12 +203,10 @@ function answer(socket: ClientSocket, context: EventContext, { event, work }: Na
       return undefined;
     } catch (error) {
       const known = toAppError(error);
-      const { code, message } = known;
       refusals.note(known);
       const grant = lackOf(known);
       if (grant) noteOnSocket(audit, socket, { action: 'refuse', grant, more: { event } });
-      if (code === 'INTERNAL_ERROR') logger.error({ err: error }, 'client event failed');
-      reply({ success: false, error: { code, message } });
+      reply({ success: false, error: reported(logger, known, { event, userID: socket.data.userID }) });
       return known;
     }
   };

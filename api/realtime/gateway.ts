@@ -1,6 +1,6 @@
 import { type Server as HttpServer, type IncomingMessage, ServerResponse } from 'node:http';
 import { Server } from 'socket.io';
-import { toAppError } from '#shared/core/errors.ts';
+import { AppError, toAppError } from '#shared/core/errors.ts';
 import { IMPORT_CHANNEL, ImportJobUpdate } from '#shared/messaging/realtime/import-jobs.ts';
 import { INTAKE_PAUSE_CHANNEL, IntakePauseUpdate } from '#shared/messaging/realtime/intake-pause.ts';
 import { LISTENER_BROADCAST } from '#shared/messaging/realtime/listener-events.ts';
@@ -10,12 +10,13 @@ import { REMINDER_BROADCAST } from '#shared/messaging/realtime/reminders.ts';
 import { ACCESS_CHANNEL, AccessSignal } from '../auth/access-signals.ts';
 import type { ApiContext } from '../context/context.ts';
 import type { ConnectionLimit } from '../http/limits/connections.ts';
+import { reportedHandshake } from '../http/response/report-error.ts';
 import { refuseTooMany } from '../http/response/unreadable.ts';
 import type { RunWatch } from '../streams/run-watch.ts';
 import { createGraphParts } from './bridge/graph-nodes.ts';
 import { attachClientEvents } from './client-events.ts';
 import { startAssetChanges } from './feeds/asset-changes.ts';
-import { OPERATORS, type OperatorSockets, serveFleetRooms } from './feeds/fleet-room.ts';
+import { OPERATORS, type OperatorSockets, refusalOf, serveFleetRooms } from './feeds/fleet-room.ts';
 import { sendImportUpdate } from './feeds/import-jobs.ts';
 import { sendIntakePause } from './feeds/intake-pause.ts';
 import { sendListenerEvents } from './feeds/listener-events.ts';
@@ -47,6 +48,12 @@ export function createGateway({ server, context, watch, connections }: Dependenc
   } = context;
   const origins = context.config.http.corsOrigins;
   const limits = createSocketLimits(connections);
+  /** The text that the client gets. */
+  function refuse(request: IncomingMessage, error: AppError): string {
+    const about = { origin: request.headers.origin, ip: connections.clientOf(request) };
+    const { message, requestID } = reportedHandshake(logger, error, about);
+    return `${message} (${requestID})`;
+  }
   const io: SocketServer = new Server(server, {
     adapter: backplane.adapter(),
     cors: { origin: origins, credentials: true },
@@ -55,8 +62,8 @@ export function createGateway({ server, context, watch, connections }: Dependenc
       const { origin, host } = request.headers;
       const isOwn = origin === undefined || origins.includes(origin) || isOf(origin, host);
       const isNew = !new URL(request.url ?? '', 'http://host').searchParams.has('sid');
-      if (isOwn && isNew && !limits.admits(request)) return done(null, false);
-      done(null, isOwn);
+      if (isOwn && isNew && !limits.admits(request)) return done(refuse(request, tooManySockets()), false);
+      done(isOwn ? null : refuse(request, otherOrigin()), isOwn);
     },
     maxHttpBufferSize: MAX_BYTES,
     serveClient: false,
@@ -81,8 +88,7 @@ export function createGateway({ server, context, watch, connections }: Dependenc
     } catch (error) {
       const known = toAppError(error);
       if (known.code === 'RATE_LIMITED') context.requests.refusals.note(known);
-      const { code, message } = known;
-      next(Object.assign(new Error(message), { data: { code, message } }));
+      next(refusalOf(logger, known));
     }
   });
   const tests = createListenerTests(context);
@@ -138,6 +144,14 @@ export function createGateway({ server, context, watch, connections }: Dependenc
       logger.debug('gateway closed');
     },
   };
+}
+
+function tooManySockets(): AppError {
+  return new AppError('RATE_LIMITED', 'Too many sockets of this address have not signed in yet', { reason: 'sockets' });
+}
+
+function otherOrigin(): AppError {
+  return new AppError('PERMISSION_DENIED', 'Pages of this origin may not open a socket (CORS_ORIGINS)');
 }
 
 /** Whether a page is of the host that it asks. Its scheme is not compared: behind a proxy that ends TLS we do not see it. */

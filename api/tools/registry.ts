@@ -5,6 +5,7 @@ import { subjectsOf } from '#shared/core/caller.ts';
 import { AppError, toAppError } from '#shared/core/errors.ts';
 import type { Identified } from '../auth/identify.ts';
 import type { ApiContext } from '../context/context.ts';
+import { reported } from '../http/response/report-error.ts';
 import type { RouteGroup } from '../http/route/route.ts';
 import { callerOf } from '../http/serve/mount.ts';
 import { callRouteTool } from './call-route.ts';
@@ -63,8 +64,8 @@ export async function createToolRegistry(
       const { signal } = options;
       return await tool.run(args, (other, otherArgs) => call(caller, other, otherArgs, { signal }));
     } catch (error) {
-      const { status, code, message } = toAppError(error);
-      return { status, body: { success: false, error: { code, message } } };
+      const { status } = toAppError(error);
+      return { status, body: { success: false, error: { ...reported(context.logger, error, { tool: name }) } } };
     }
   }
 

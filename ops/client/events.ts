@@ -104,6 +104,8 @@ export interface components {
             error: {
                 code: string;
                 message: string;
+                /** @description For errors of the service: it is in the log, too */
+                requestID?: string;
             };
         };
         fleet_tenant_update: {

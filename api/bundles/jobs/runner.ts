@@ -3,6 +3,7 @@ import { toAppError } from '#shared/core/errors.ts';
 import { isJsonObject } from '#shared/core/json.ts';
 import { sealedColumns } from '#shared/db/sealed-columns.ts';
 import type { ApiContext } from '../../context/context.ts';
+import { reported } from '../../http/response/report-error.ts';
 import type { InProcess } from '../../tools/in-process.ts';
 import { applyImport, executeImport } from '../import/import.ts';
 import { type Progress, watchingImport } from '../import/progress.ts';
@@ -108,8 +109,8 @@ async function answerOf(
     const answer = JSON.parse(sent.text);
     return { status: sent.status, body: isJsonObject(answer) ? answer : {} };
   } catch (error) {
-    const { status, code, message } = toAppError(error);
-    return { status, body: { success: false, error: { code, message } } };
+    const { status } = toAppError(error);
+    return { status, body: { success: false, error: { ...reported(context.logger, error, { jobID: id }) } } };
   }
 }
 

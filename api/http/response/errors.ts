@@ -5,6 +5,7 @@ import { shownPath } from '#shared/runs/form-links.ts';
 import type { Refusals } from '../limits/refusals.ts';
 import { readClientError } from '../request/client-error.ts';
 import { describeUnknown, unknownFieldPolicyOf } from '../request/unknown-field-policy.ts';
+import { reportError } from './report-error.ts';
 
 /** Answers a request that no route has matched: an unknown path, or another method of a known one. */
 export function unknownPath(request: Request): never {
@@ -20,7 +21,7 @@ export function sendErrors({ logger, refusals }: { logger: Logger; refusals: Ref
     const known = readClientError(error, request) ?? toAppError(error);
     const { code, message, status, details } = known;
     refusals.note(known, TENANT.exec(request.path)?.[1]);
-    report(logger, known, {
+    reportError(logger, known, {
       method: request.method,
       path: shownPath(request.path),
       requestID: response.getHeader('x-request-id'),
@@ -41,30 +42,3 @@ export function sendErrors({ logger, refusals }: { logger: Logger; refusals: Ref
 
 /** Finds the tenant in the path: the parameters of the route are not known here any more. */
 const TENANT = /^\/api\/v1\/tenants\/([^/]+)/;
-
-/**
- * Errors that are logged as warnings, because an operator cannot mend them: a passing outage, or a tenant's wrong
- * address.
- */
-const outsideCauses: ReadonlySet<string> = new Set(['UNAVAILABLE', 'UPSTREAM_FAILED', 'UPSTREAM_TIMEOUT']);
-
-/** Errors that are logged at the usual level, because they may be an attack; without the body that was sent. */
-const suspicious: ReadonlySet<number> = new Set([401, 403, 429]);
-
-function report(logger: Logger, error: AppError, about: Record<string, unknown>): void {
-  const line = { ...about, status: error.status, code: error.code };
-  if (suspicious.has(error.status)) logger.info(line, 'request refused');
-  else if (error.status < 500) logger.debug({ ...line, err: error }, 'request refused');
-  else if (outsideCauses.has(error.code)) logger.warn({ ...line, ...whyNotServed(error) }, 'request not served');
-  else logger.error({ ...line, err: error }, 'request failed');
-}
-
-/**
- * The log fields of an error. If a server is not reachable, every request logs such a line, so it has no stack, which
- * would make it 1.5 kB long.
- */
-function whyNotServed(error: AppError): { err: AppError } | { why: string } {
-  const { code, message, cause } = error;
-  if (code !== 'UNAVAILABLE') return { err: error };
-  return { why: cause instanceof Error ? `${message}: ${cause.message}` : message };
-}

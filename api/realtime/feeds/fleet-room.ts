@@ -5,6 +5,7 @@ import type { Logger } from '#shared/core/logger.ts';
 import type { AnyServerPayload, operatorEvents } from '#shared/messaging/realtime/events.ts';
 import type { FleetView } from '../../fleet/fleet.ts';
 import { ID } from '../../http/fields/id.ts';
+import { reported, reportedHandshake } from '../../http/response/report-error.ts';
 import { presentFleet, presentTenantState } from '../../resources/fleet/present.ts';
 import { hasCapacity } from '../sockets/socket.ts';
 
@@ -40,7 +41,7 @@ export function serveFleetRooms(namespace: OperatorSockets, { fleet, identify, l
     socket.data = { rooms: new Set() };
     identify(socket).then(
       () => next(),
-      (error: unknown) => next(refusalOf(error)),
+      (error: unknown) => next(refusalOf(logger, toAppError(error))),
     );
   });
   namespace.on('connection', (socket) => {
@@ -50,6 +51,15 @@ export function serveFleetRooms(namespace: OperatorSockets, { fleet, identify, l
       void answer(reply, async () => ({ room: String(room) }));
     });
   });
+
+  async function answer(reply: unknown, work: () => Promise<object>): Promise<void> {
+    const acknowledge = typeof reply === 'function' ? reply : () => undefined;
+    try {
+      acknowledge({ success: true, ...(await work()) });
+    } catch (error) {
+      acknowledge({ success: false, error: reported(logger, error, { namespace: OPERATORS }) });
+    }
+  }
 
   async function join(socket: OperatorSocket, room: unknown): Promise<{ room: string }> {
     const name = nameOf(room);
@@ -138,17 +148,8 @@ async function leaveIfRefused(socket: OperatorSocket, identify: IdentifyOperator
   if (refusal && refusal.status < 500) socket.disconnect(true);
 }
 
-async function answer(reply: unknown, work: () => Promise<object>): Promise<void> {
-  const acknowledge = typeof reply === 'function' ? reply : () => undefined;
-  try {
-    acknowledge({ success: true, ...(await work()) });
-  } catch (error) {
-    const { code, message } = toAppError(error);
-    acknowledge({ success: false, error: { code, message } });
-  }
-}
-
-function refusalOf(error: unknown): Error {
-  const { code, message } = toAppError(error);
-  return Object.assign(new Error(message), { data: { code, message } });
+/** Logs a handshake that is refused; the error has what the client gets. */
+export function refusalOf(logger: Logger, error: AppError): Error {
+  const data = reportedHandshake(logger, error, {});
+  return Object.assign(new Error(data.message), { data });
 }

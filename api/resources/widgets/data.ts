@@ -1,14 +1,16 @@
 import type { z } from 'zod';
 import { WidgetBindings } from '#shared/apps/widgets/bindings.ts';
 import type { Caller } from '#shared/core/caller.ts';
-import { toAppError } from '#shared/core/errors.ts';
+import { type AppError, toAppError } from '#shared/core/errors.ts';
 import type { JsonObject } from '#shared/core/json.ts';
+import type { Logger } from '#shared/core/logger.ts';
 import { invalid, within } from '#shared/core/schema/issues.ts';
 import { parseValue } from '#shared/core/schema/parse.ts';
 import { Widget } from '#shared/entities/tables/widget.ts';
 import { widgetData } from '#shared/messaging/queues/widget-data.ts';
 import type { RPC } from '#shared/messaging/rpc.ts';
 import { tenantRoute } from '../../context/routes.ts';
+import { reportError } from '../../http/response/report-error.ts';
 import { bindingAccess } from './config.ts';
 import { DataQuery, FreshQuery, WidgetData, WidgetDataBulk, WidgetDataRequest, WidgetsData } from './data-schemas.ts';
 import { noWidget } from './find.ts';
@@ -92,11 +94,11 @@ export const readManyWidgetData = tenantRoute({
   isPrivate: true,
   idempotent: false,
 
-  async handle({ query: { fresh }, body, em, tenantID, caller, signal, visible }, { messaging: { producer } }) {
+  async handle({ query: { fresh }, body, em, tenantID, caller, signal, log, visible }, { messaging: { producer } }) {
     const ids = [...new Set(body.widgets.map(({ widgetID }) => widgetID))];
     const found = await em.find(Widget, { id: { $in: ids }, ...(await visible('widget.execute')) }, { fields: ['id'] });
     const known = new Set(found.map(({ id }) => id));
-    const requester = { tenantID, caller, signal, producer };
+    const requester = { tenantID, caller, signal, log, producer };
     const answers = new Array<ItemAnswer>(body.widgets.length);
     const remaining = body.widgets.entries();
     const work = async () => {
@@ -114,17 +116,22 @@ export const readManyWidgetData = tenantRoute({
 
 type ItemAnswer = z.input<typeof WidgetsData>['widgets'][number];
 
-async function answerItem(requester: Requester, widgetID: string, payload: DataRequest): Promise<ItemAnswer> {
+async function answerItem(
+  requester: Requester & { log: Logger },
+  widgetID: string,
+  payload: DataRequest,
+): Promise<ItemAnswer> {
   try {
     requester.signal.throwIfAborted();
     return { widgetID, ...(await requestData(requester, payload)), error: null };
   } catch (error) {
-    return failed(widgetID, error);
+    const known = toAppError(error);
+    if (known.status >= 500) reportError(requester.log, known, { widgetID });
+    return failed(widgetID, known);
   }
 }
 
-function failed(widgetID: string, error: unknown): ItemAnswer {
-  const { code, message: why } = toAppError(error);
+function failed(widgetID: string, { code, message: why }: AppError): ItemAnswer {
   return { widgetID, widgetData: null, bindings: [], error: { code, message: why } };
 }
 

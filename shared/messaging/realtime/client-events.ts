@@ -152,5 +152,9 @@ export const clientAnswers = {
 /** The acknowledgement of an event that is refused or has failed. */
 export const ClientFailure = z.object({
   success: z.literal(false),
-  error: z.object({ code: z.string(), message: z.string() }),
+  error: z.object({
+    code: z.string(),
+    message: z.string(),
+    requestID: z.string().optional().describe('For errors of the service: it is in the log, too'),
+  }),
 });
