@@ -23,6 +23,7 @@ import { queues } from '#shared/messaging/queues/index.ts';
 import { type Config, readConfig } from '#shared/process/config.ts';
 import { serveMetrics } from '#shared/process/health-server.ts';
 import { closeAndExit, stopSignal } from '#shared/process/shutdown.ts';
+import { startOrExit } from '#shared/process/start-failure.ts';
 import { fleetPages } from './board/fleet.ts';
 import { answerBoardErrors, identifyByCookie, operatorsOnly } from './board/guard.ts';
 
@@ -167,10 +168,12 @@ function isLoopbackName(host: string): boolean {
 }
 
 if (import.meta.main) {
-  const config = readConfig();
-  const logger = createLogger(config.log, { process: 'board' });
+  const { config, logger } = await startOrExit('The board', async () => {
+    const config = readConfig();
+    return { config, logger: createLogger(config.log, { process: 'board' }) };
+  });
   const stop = stopSignal(config.shutdownMs, logger);
-  const board = await startBoard({ config, logger });
+  const board = await startOrExit('The board', () => startBoard({ config, logger }));
   logger.info({ port: board.port }, 'board is listening');
   await stop;
   await closeAndExit(board);

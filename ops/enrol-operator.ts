@@ -19,6 +19,7 @@ import { Operator } from '#shared/entities/tables/operator.ts';
 import { type OperatorAction, OperatorAudit } from '#shared/entities/tables/operator-audit.ts';
 import { OperatorSession } from '#shared/entities/tables/operator-session.ts';
 import { readConfig } from '#shared/process/config.ts';
+import { describeFailure } from '#shared/process/start-failure.ts';
 import { commandEnvironment } from './embedded/command-environment.ts';
 
 const usage =
@@ -42,7 +43,7 @@ const commands: Record<string, (order: Order) => Promise<void>> = {
 try {
   await main();
 } catch (error) {
-  console.error(error instanceof Error ? error.message : error);
+  console.error(describeFailure(error));
   process.exitCode = 1;
 }
 

@@ -3,6 +3,7 @@
 import { createLogger } from '#shared/core/logger.ts';
 import { createBackplane } from '#shared/messaging/backplane/index.ts';
 import { readConfig } from '#shared/process/config.ts';
+import { describeFailure } from '#shared/process/start-failure.ts';
 import { migrateAll } from './migrate-all.ts';
 
 try {
@@ -15,6 +16,6 @@ try {
     applied.length > 0 ? 'the schema is up to date now' : 'the schema was up to date',
   );
 } catch (error) {
-  console.error(`The schema was not brought up to date: ${(error as Error).message}`);
+  console.error(`The schema was not brought up to date: ${describeFailure(error)}`);
   process.exitCode = 1;
 }

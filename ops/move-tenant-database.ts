@@ -10,6 +10,7 @@ import { createPool } from '#shared/db/pool.ts';
 import { requireSchema } from '#shared/entities/schema.ts';
 import { createBackplane } from '#shared/messaging/backplane/index.ts';
 import { readConfig } from '#shared/process/config.ts';
+import { describeFailure } from '#shared/process/start-failure.ts';
 import { moveDatabase } from '#workers/tenant-database/databases/move.ts';
 import { createTenantServers } from '#workers/tenant-database/servers/servers.ts';
 import { commandEnvironment } from './embedded/command-environment.ts';
@@ -17,7 +18,7 @@ import { commandEnvironment } from './embedded/command-environment.ts';
 try {
   await main(process.argv.slice(2));
 } catch (error) {
-  console.error(error instanceof Error ? error.message : error);
+  console.error(describeFailure(error));
   process.exitCode = 1;
 }
 

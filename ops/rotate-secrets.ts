@@ -9,13 +9,14 @@ import { createLogger } from '#shared/core/logger.ts';
 import { createPool } from '#shared/db/pool.ts';
 import { requireSchema } from '#shared/entities/schema.ts';
 import { readConfig } from '#shared/process/config.ts';
+import { describeFailure } from '#shared/process/start-failure.ts';
 import { commandEnvironment } from './embedded/command-environment.ts';
 import { rotateAllSecrets } from './rotate-all-secrets.ts';
 
 try {
   await main();
 } catch (error) {
-  console.error(error instanceof Error ? error.message : error);
+  console.error(describeFailure(error));
   process.exitCode = 1;
 }
 

@@ -14,6 +14,7 @@ import { createPool } from '#shared/db/pool.ts';
 import { createBackplane } from '#shared/messaging/backplane/index.ts';
 import { type Config, readConfig, readEmbeddedConfig } from '#shared/process/config.ts';
 import { stopSignal } from '#shared/process/shutdown.ts';
+import { describeFailure } from '#shared/process/start-failure.ts';
 import { EMBEDDED_SERVER } from '#shared/tenants/embedded-server.ts';
 import { startBoard } from './board.ts';
 import { superviseChild } from './embedded/child.ts';
@@ -34,7 +35,7 @@ try {
 } catch (error) {
   // One sentence; the stack only with LOG_LEVEL=debug.
   console.error(
-    `\n${process.env.LOG_LEVEL === 'debug' && error instanceof Error ? error.stack : `Gantry did not start: ${(error as Error).message}`}\n`,
+    `\n${process.env.LOG_LEVEL === 'debug' && error instanceof Error ? error.stack : `Gantry did not start: ${describeFailure(error)}`}\n`,
   );
   process.exitCode = 1;
 }
