@@ -36,7 +36,7 @@ export async function startBoard({ config, logger }: { config: Config; logger: L
   await using resources = new AsyncDisposableStack();
   const pool = createPool(config.db, logger, { max: 2, name: 'gantry.board' });
   resources.defer(() => pool.end());
-  await requireSchema(pool);
+  await requireSchema(pool, logger);
   const backplane = resources.use(await createBackplane(config.backplane, logger));
 
   const { openOnLoopback } = config.board;

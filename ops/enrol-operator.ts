@@ -62,7 +62,7 @@ async function main(): Promise<void> {
   await using resources = new AsyncDisposableStack();
   const pool = createPool(config.db, logger, { max: 1, name: 'gantry.enrol' });
   resources.defer(() => pool.end());
-  await requireSchema(pool);
+  await requireSchema(pool, logger);
   const orm = await createOrm(config.db, logger);
   resources.defer(() => orm.close());
   await command({ email: email.data, title: values.title, em: orm.em.fork() });

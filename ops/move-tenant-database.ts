@@ -30,7 +30,7 @@ async function main([tenantID, target]: string[]): Promise<void> {
   await using resources = new AsyncDisposableStack();
   const pool = createPool(config.db, logger, { max: 3, name: 'gantry.move-tenant-database' });
   resources.defer(() => pool.end());
-  await requireSchema(pool);
+  await requireSchema(pool, logger);
   const { messages } = resources.use(await createBackplane(config.backplane, logger));
   const servers = resources.use(createTenantServers({ pool, messages, config: config.tenantDatabases, logger }));
   const secrets = createKeyRing(config.secrets.keys);

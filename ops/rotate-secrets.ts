@@ -28,7 +28,7 @@ async function main(): Promise<void> {
   await using resources = new AsyncDisposableStack();
   const pool = createPool(config.db, logger, { max: 1, name: 'gantry.rotate-secrets' });
   resources.defer(() => pool.end());
-  await requireSchema(pool);
+  await requireSchema(pool, logger);
   const { resealed, failed } = await rotateAllSecrets(pool, { secrets: createKeyRing(config.secrets.keys), logger });
   logger.info({ keyID: newest.id, resealed, failed }, 'all stored secrets have been visited');
   if (failed > 0) process.exitCode = 1;

@@ -11,6 +11,7 @@ import { requireDevelopmentDatabase } from '#api/auth/database-issuer.ts';
 import { startMCP } from '#api/mcp/listen.ts';
 import { createLogger, type Logger } from '#shared/core/logger.ts';
 import { createPool } from '#shared/db/pool.ts';
+import { describeNewerSchema } from '#shared/entities/schema.ts';
 import { createBackplane } from '#shared/messaging/backplane/index.ts';
 import { type Config, readConfig, readEmbeddedConfig } from '#shared/process/config.ts';
 import { stopSignal } from '#shared/process/shutdown.ts';
@@ -75,6 +76,7 @@ async function start(): Promise<void> {
   await migrateAll(config, backplane, logger);
   resources.use(await startWhenWanted(tenants, { config, backplane, logger, say }));
 
+  await sayNewerSchema(config, logger);
   const stop = stopSignal(config.shutdownMs + 10_000, logger);
   say('Starting the API and the workers …');
   // In the process of the API, whose metrics tell of both.
@@ -206,6 +208,13 @@ async function refuseUsersOfOthers({ db }: Config, logger: Logger): Promise<void
   } finally {
     await pool.end();
   }
+}
+
+/** A newer Gantry may have been started on the folder, or on the database, before. */
+async function sayNewerSchema({ db }: Config, logger: Logger): Promise<void> {
+  const pool = createPool(db, logger, { max: 1, name: 'gantry.start' });
+  const newer = await describeNewerSchema(pool).finally(() => pool.end());
+  if (newer !== undefined) say(`${newer}.`);
 }
 
 function say(line: string): void {

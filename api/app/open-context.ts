@@ -56,7 +56,7 @@ export async function createApiContext(config: Config, logger: Logger): Promise<
   resources.defer(() => pool.end());
   const dispatchPool = createDispatchPool(config.db, logger, 'gantry.api');
   resources.defer(() => dispatchPool.end());
-  await requireSchema(pool);
+  await requireSchema(pool, logger);
   const orm = await createOrm(config.db, logger, [new ChangeRecorder()]);
   resources.defer(() => orm.close());
   const entityPool = await orm.em.getConnection().getNativeClient();

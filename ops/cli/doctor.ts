@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { createLogger } from '#shared/core/logger.ts';
 import { createPool, type Pool } from '#shared/db/pool.ts';
 import { sealedColumns } from '#shared/db/sealed-columns.ts';
-import { requireSchema } from '#shared/entities/schema.ts';
+import { describeNewerSchema, requireSchema } from '#shared/entities/schema.ts';
 import { readRedisInfo } from '#shared/messaging/backplane/redis.ts';
 import type { RedisConfig } from '#shared/messaging/backplane/types.ts';
 import { type Config, readConfig, readEmbeddedConfig } from '#shared/process/config.ts';
@@ -99,7 +99,9 @@ async function checkPostgres(pool: Pool): Promise<Judged> {
 async function checkSchema(pool: Pool): Promise<Judged> {
   try {
     await requireSchema(pool);
-    return { state: 'ok', found: 'current' };
+    const newer = await describeNewerSchema(pool);
+    if (newer === undefined) return { state: 'ok', found: 'current' };
+    return { state: 'warn', found: 'newer than this program', advice: `${newer}.` };
   } catch (error) {
     return { state: 'bad', found: (error as Error).message, advice: 'Run: npm run migrate' };
   }

@@ -20,18 +20,46 @@ export async function migrate(orm: MikroORM, pool: Pool, logger: Logger): Promis
   }
 }
 
-/** Refuses a schema that is older than this code needs. A newer one is fine, since migrations only add. */
-export async function requireSchema(pool: Pool): Promise<void> {
+/** Refuses a schema that is older than this code needs. A newer one is fine, since migrations only add, but is said in the log. */
+export async function requireSchema(pool: Pool, logger?: Logger): Promise<void> {
+  const { isOlder, unknown } = await compareSchema(pool);
+  if (isOlder)
+    throw new AppError(
+      'UNAVAILABLE',
+      `The database schema is older than this version needs (${migrationNames.at(-1)}): run "node ops/migrate.ts" in the image, or "npm run migrate" in a clone`,
+    );
+  if (unknown.length > 0) logger?.warn({ unknown }, describeUnknown(unknown));
+}
+
+/** A sentence if a newer version has migrated the database; else undefined. */
+export async function describeNewerSchema(pool: Pool): Promise<string | undefined> {
+  const { unknown } = await compareSchema(pool);
+  return unknown.length > 0 ? describeUnknown(unknown) : undefined;
+}
+
+function describeUnknown(unknown: readonly string[]): string {
+  const count = unknown.length === 1 ? 'a migration' : `${unknown.length} migrations`;
+  return `This program is older than its database: a newer version has made ${count} that it does not know (${unknown.at(-1)}). Update it`;
+}
+
+interface Comparison {
+  /** Migrations are missing. */
+  isOlder: boolean;
+  /** Migrations of a newer version. */
+  unknown: string[];
+}
+
+async function compareSchema(pool: Pool): Promise<Comparison> {
   const { rows } = await pool
-    .query<{ name: string }>(`select name from schema_migration`)
+    .query<{ name: string }>(`select name from schema_migration order by id`)
     .catch((error: { code?: string }) => {
       if (error.code === '42P01') return { rows: [] };
       throw error;
     });
   const applied = new Set(rows.map(({ name }) => name));
-  if (migrationNames.some((name) => !applied.has(name)))
-    throw new AppError(
-      'UNAVAILABLE',
-      `The database schema is older than this version needs (${migrationNames.at(-1)}): run "node ops/migrate.ts" in the image, or "npm run migrate" in a clone`,
-    );
+  const known = new Set<string>(migrationNames);
+  return {
+    isOlder: migrationNames.some((name) => !applied.has(name)),
+    unknown: [...applied].filter((name) => !known.has(name)),
+  };
 }

@@ -1,7 +1,7 @@
 import type { RequestListener } from 'node:http';
 import { AppError } from '../core/errors.ts';
 import type { Pool } from '../db/pool.ts';
-import { requireSchema } from '../entities/schema.ts';
+import { describeNewerSchema, requireSchema } from '../entities/schema.ts';
 import type { Backplane } from '../messaging/backplane/index.ts';
 
 /** The response of `GET /ready` of a process. */
@@ -21,18 +21,22 @@ const TIMEOUT_MS = 2_000;
 
 /** Whether a process can work: its dependencies answer, and it is not stopping. */
 export async function readReadiness({ pool, backplane, isDraining }: Needed): Promise<Readiness> {
-  const [postgres, queue, tenantDatabases] = await Promise.all([
+  const [postgres, schema, queue, tenantDatabases] = await Promise.all([
     within(requireSchema(pool)),
+    within(requireNoFault(describeNewerSchema(pool))),
     within(backplane.ping()),
     within(requireTenantServers(pool)),
   ]);
-  // A fault of a tenant's server affects that tenant alone, so the process stays ready.
-  const checks = { postgres, backplane: queue, tenantDatabases, draining: isDraining };
+  // The process stays ready: a newer schema has all that it needs, and a fault of a tenant's server affects that tenant alone.
+  const checks = { postgres, schema, backplane: queue, tenantDatabases, draining: isDraining };
   return { isReady: postgres === 'ok' && queue === 'ok' && !isDraining, checks };
 }
 
+/** `degraded`: it can work, but something that some of its users need is wrong. */
 export function bodyOf({ isReady, checks }: Readiness) {
-  return { success: isReady, status: isReady ? 'ready' : 'not ready', checks };
+  const isDegraded = Object.values(checks).some((check) => typeof check === 'string' && check !== 'ok');
+  const status = isDegraded ? 'degraded' : 'ready';
+  return { success: isReady, status: isReady ? status : 'not ready', checks };
 }
 
 /** The answer to `GET /health`: the process is alive; its dependencies are not checked. */
@@ -79,6 +83,11 @@ async function requireTenantServers(pool: Pool): Promise<void> {
       'UNAVAILABLE',
       `a server of TENANT_DATABASES_URL lacks ${rows.map(({ what }) => what).join(', ')} (ops/tenant-server.sql)`,
     );
+}
+
+async function requireNoFault(described: Promise<string | undefined>): Promise<void> {
+  const fault = await described;
+  if (fault !== undefined) throw new AppError('UNAVAILABLE', fault);
 }
 
 /** `ok`, or the fault, without host names. */

@@ -83,7 +83,7 @@ export async function openEngine(
   resources.defer(() => commitPool.end());
   const leasePool = createLeasePool(config.db, logger, name, config.worker.leaseMs);
   resources.defer(() => leasePool.end());
-  await requireSchema(pool);
+  await requireSchema(pool, logger);
   const backplane = resources.use(await createBackplane(config.backplane, logger));
   const { messages } = backplane;
   const producer = createProducer(backplane);

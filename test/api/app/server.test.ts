@@ -88,7 +88,7 @@ describe('the server', () => {
     expect(ready.body).toEqual({
       success: true,
       status: 'ready',
-      checks: { postgres: 'ok', backplane: 'ok', tenantDatabases: 'ok', draining: false },
+      checks: { postgres: 'ok', schema: 'ok', backplane: 'ok', tenantDatabases: 'ok', draining: false },
     });
   });
 
@@ -97,11 +97,26 @@ describe('the server', () => {
 
     const { status, body } = await api.send('GET', '/ready');
 
-    expect(status).toBe(200);
+    expect([status, body.status]).toEqual([200, 'degraded']);
     expect(body.checks.tenantDatabases).toBe(
       'a server of TENANT_DATABASES_URL lacks pg_signal_backend (ops/tenant-server.sql)',
     );
     await api.context.pool.query('delete from tenant_server');
+  });
+
+  test('says that it is older than its database, and is ready', async () => {
+    const { pool } = api.context;
+    await pool.query(
+      `insert into schema_migration (name, executed_at) values ('Migration29990101000000_Later', now())`,
+    );
+
+    const { status, body } = await api.send('GET', '/ready');
+    await pool.query(`delete from schema_migration where name like 'Migration2999%'`);
+
+    expect([status, body.status, body.checks.postgres]).toEqual([200, 'degraded', 'ok']);
+    expect(body.checks.schema).toBe(
+      'This program is older than its database: a newer version has made a migration that it does not know (Migration29990101000000_Later). Update it',
+    );
   });
 
   test('answers an unknown path like another method of a known one', async () => {

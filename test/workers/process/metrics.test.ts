@@ -318,7 +318,14 @@ test('a worker is alive before it starts, ready when it has started, and not rea
 
   {
     await using _worker = await createWorker({ ...{ config: cluster.config, logger: testLogger, pages }, queueNames });
-    const checks = { postgres: 'ok', backplane: 'ok', tenantDatabases: 'ok', draining: false, lease: 'ok' };
+    const checks = {
+      postgres: 'ok',
+      schema: 'ok',
+      backplane: 'ok',
+      tenantDatabases: 'ok',
+      draining: false,
+      lease: 'ok',
+    };
     expect(await page('/ready')).toEqual({ code: 200, success: true, status: 'ready', checks });
     expect((await scrape(pages.port)).text).toContain('gantry_lease_valid');
   }
