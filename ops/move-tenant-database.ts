@@ -4,12 +4,12 @@
  * on the embedded Gantry of this folder, while that runs.
  */
 
-import { createKeyRing } from '#shared/core/key-ring.ts';
 import { createLogger } from '#shared/core/logger.ts';
 import { createPool } from '#shared/db/pool.ts';
 import { requireSchema } from '#shared/entities/schema.ts';
 import { createBackplane } from '#shared/messaging/backplane/index.ts';
 import { readConfig } from '#shared/process/config.ts';
+import { openKeyRing } from '#shared/process/open-key-ring.ts';
 import { describeFailure } from '#shared/process/start-failure.ts';
 import { moveDatabase } from '#workers/tenant-database/databases/move.ts';
 import { createTenantServers } from '#workers/tenant-database/servers/servers.ts';
@@ -33,7 +33,7 @@ async function main([tenantID, target]: string[]): Promise<void> {
   await requireSchema(pool, logger);
   const { messages } = resources.use(await createBackplane(config.backplane, logger));
   const servers = resources.use(createTenantServers({ pool, messages, config: config.tenantDatabases, logger }));
-  const secrets = createKeyRing(config.secrets.keys);
+  const secrets = await openKeyRing(config.secrets.keys, pool);
   const needs = { pool, servers, secrets, logger, programs: config.tenantDatabases.programs };
   await moveDatabase({ tenantID, target }, needs);
   logger.info({ tenantID, server: target }, 'the database has been moved');

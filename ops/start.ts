@@ -14,8 +14,10 @@ import { createPool } from '#shared/db/pool.ts';
 import { describeNewerSchema } from '#shared/entities/schema.ts';
 import { createBackplane } from '#shared/messaging/backplane/index.ts';
 import { type Config, readConfig, readEmbeddedConfig } from '#shared/process/config.ts';
+import { openKeyRing } from '#shared/process/open-key-ring.ts';
 import { stopSignal } from '#shared/process/shutdown.ts';
 import { describeFailure } from '#shared/process/start-failure.ts';
+import { countUnreadable, describeUnreadable } from '#shared/process/unreadable-secrets.ts';
 import { EMBEDDED_SERVER } from '#shared/tenants/embedded-server.ts';
 import { startBoard } from './board.ts';
 import { superviseChild } from './embedded/child.ts';
@@ -113,6 +115,7 @@ Gantry is ready at ${baseURL}   (${((Date.now() - began) / 1000).toFixed(1)} s)
   if (sample)
     say(`Try it: a token for anyone, then a run that answers with its result.\n\n  ${sample.tryNext.join('\n  ')}\n`);
   if (withSample) say(`${await offeredSamples(port)}\n`);
+  await sayUnreadable(config, logger);
   if (config.outbound.allow.length > 0)
     say('Datasources may reach servers on this machine (OUTBOUND_ALLOW); in production they may not.');
   if (process.env.HOST && process.env.HOST !== config.http.host)
@@ -215,6 +218,17 @@ async function sayNewerSchema({ db }: Config, logger: Logger): Promise<void> {
   const pool = createPool(db, logger, { max: 1, name: 'gantry.start' });
   const newer = await describeNewerSchema(pool).finally(() => pool.end());
   if (newer !== undefined) say(`${newer}.`);
+}
+
+/** The keys in the folder may be others than those that sealed what is stored. */
+async function sayUnreadable({ db, secrets }: Config, logger: Logger): Promise<void> {
+  const pool = createPool(db, logger, { max: 1, name: 'gantry.start' });
+  try {
+    const fault = describeUnreadable(await countUnreadable(pool, await openKeyRing(secrets.keys, pool)));
+    if (fault !== undefined) say(`Some secrets are lost for now: ${fault}.\n`);
+  } finally {
+    await pool.end();
+  }
 }
 
 function say(line: string): void {

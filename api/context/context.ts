@@ -9,6 +9,7 @@ import type { Backplane } from '#shared/messaging/backplane/index.ts';
 import type { Producer } from '#shared/messaging/producer.ts';
 import type { RPC } from '#shared/messaging/rpc.ts';
 import type { Config } from '#shared/process/config.ts';
+import type { SecretsCheck } from '#shared/process/open-key-ring.ts';
 import type { FormLinks } from '#shared/runs/form-links.ts';
 import type { Runs } from '#shared/runs/runs.ts';
 import type { Events } from '#shared/runs/send-event.ts';
@@ -34,7 +35,7 @@ export interface ApiContext {
   pool: Pool;
   orm: MikroORM;
   messaging: MessagingServices;
-  secrets: KeyRing;
+  secrets: KeyRing & SecretsCheck;
   /** Bytes of tenants' files. */
   files: StoredFiles;
   access: AccessServices;

@@ -1,5 +1,6 @@
 import { statfs } from 'node:fs/promises';
 import { resolve } from 'node:path';
+import { createKeyRing } from '#shared/core/key-ring.ts';
 import { createLogger } from '#shared/core/logger.ts';
 import { createPool, type Pool } from '#shared/db/pool.ts';
 import { sealedColumns } from '#shared/db/sealed-columns.ts';
@@ -7,6 +8,7 @@ import { describeNewerSchema, requireSchema } from '#shared/entities/schema.ts';
 import { readRedisInfo } from '#shared/messaging/backplane/redis.ts';
 import type { RedisConfig } from '#shared/messaging/backplane/types.ts';
 import { type Config, readConfig, readEmbeddedConfig } from '#shared/process/config.ts';
+import { countUnreadable, describeUnreadable } from '#shared/process/unreadable-secrets.ts';
 import { commandEnvironment } from '../embedded/command-environment.ts';
 
 export interface Finding {
@@ -131,7 +133,7 @@ async function checkClock(pool: Pool): Promise<Judged> {
   return { state: ms < 5_000 ? 'warn' : 'bad', found, advice };
 }
 
-/** Which keys sealed what is stored, by the name that each sealed value carries. */
+/** Which keys sealed what is stored, by the name that each sealed value carries, and what none of those here opens. */
 async function checkKeys(pool: Pool, { secrets }: Config): Promise<Judged> {
   const known = secrets.keys.map(({ id }) => id);
   const [newest] = known;
@@ -145,13 +147,13 @@ async function checkKeys(pool: Pool, { secrets }: Config): Promise<Judged> {
     `select distinct key from (${inColumns.join(' union all ')}) sealed`,
   );
   const used = rows.map(({ key }) => key);
-  const missing = used.filter((key) => !known.includes(key));
   const found = `${known.length} known, newest ${newest}; in use: ${used.join(', ') || 'none'}`;
-  if (missing.length > 0)
+  const fault = describeUnreadable(await countUnreadable(pool, createKeyRing(secrets.keys)));
+  if (fault !== undefined)
     return {
       state: 'bad',
       found,
-      advice: `Add to SECRETS_KEYS again: ${missing.join(', ')}. What they sealed cannot be read.`,
+      advice: `Add the lost keys to SECRETS_KEYS again, or save what they sealed again: ${fault}.`,
     };
   if (used.some((key) => key !== newest)) return { state: 'warn', found, advice: 'Run: npm run rotate-secrets' };
   return { state: 'ok', found };

@@ -815,7 +815,7 @@ export interface paths {
         put?: never;
         /**
          * Clone a datasource
-         * @description Copies a datasource with its secrets.
+         * @description Copies a datasource with its secrets. It is refused if one of them was sealed with a key that is not here.
          *
          *     Permission: `datasource.read`, `datasource.create`
          */
@@ -5602,6 +5602,7 @@ export interface components {
          *       "baseURL": null,
          *       "model": "claude-sonnet-5",
          *       "apiKey": "••••••••",
+         *       "isKeyReadable": true,
          *       "maxTokensPerDay": 200000,
          *       "maxTokensPerMonth": null,
          *       "maxCalls": 4,
@@ -5619,6 +5620,8 @@ export interface components {
             model: string | null;
             /** @description Eight mask characters for a stored key */
             apiKey: string | null;
+            /** @description False: the key was sealed with a key of the deployment that is not here. Give it again */
+            isKeyReadable: boolean;
             maxTokensPerDay: number | null;
             maxTokensPerMonth: number | null;
             maxCalls: number | null;
@@ -9281,6 +9284,7 @@ export interface components {
          *           "password": "********"
          *         }
          *       },
+         *       "unreadableSecrets": [],
          *       "datasourceTags": [
          *         "shop"
          *       ],
@@ -9307,6 +9311,8 @@ export interface components {
             datasourceOptions: {
                 [key: string]: unknown;
             };
+            /** @description Paths of secrets in the options that were sealed with a key that is not here: give them again */
+            unreadableSecrets: string[];
             datasourceTags: string[];
             /**
              * @description The result of the last test of the stored options
@@ -15175,6 +15181,7 @@ export interface components {
          *       "name": "shopToken",
          *       "value": "••••••••",
          *       "isSecret": true,
+         *       "isReadable": true,
          *       "description": "For the shop of the north",
          *       "creatorID": "01990d3e-5c00-7a10-8000-000000000002",
          *       "createdByApiKeyID": null,
@@ -15191,6 +15198,8 @@ export interface components {
             /** @description Eight mask characters for a secret */
             value: unknown;
             isSecret: boolean;
+            /** @description False: a secret that was sealed with a key that is not here. Give it again */
+            isReadable: boolean;
             description: string | null;
             /** Format: uuid */
             creatorID: string;
@@ -20783,6 +20792,7 @@ export interface operations {
                      *               "password": "********"
                      *             }
                      *           },
+                     *           "unreadableSecrets": [],
                      *           "datasourceTags": [
                      *             "shop"
                      *           ],
@@ -20880,6 +20890,7 @@ export interface operations {
                      *             "password": "********"
                      *           }
                      *         },
+                     *         "unreadableSecrets": [],
                      *         "datasourceTags": [
                      *           "shop"
                      *         ],
@@ -20961,6 +20972,7 @@ export interface operations {
             401: components["responses"]["401"];
             403: components["responses"]["403"];
             404: components["responses"]["404"];
+            409: components["responses"]["409"];
             413: components["responses"]["413"];
             429: components["responses"]["429"];
             502: components["responses"]["502"];
@@ -21081,6 +21093,7 @@ export interface operations {
                      *             "password": "********"
                      *           }
                      *         },
+                     *         "unreadableSecrets": [],
                      *         "datasourceTags": [
                      *           "shop"
                      *         ],
@@ -21198,6 +21211,7 @@ export interface operations {
                      *             "password": "********"
                      *           }
                      *         },
+                     *         "unreadableSecrets": [],
                      *         "datasourceTags": [
                      *           "shop"
                      *         ],
@@ -21269,6 +21283,7 @@ export interface operations {
                      *             "password": "********"
                      *           }
                      *         },
+                     *         "unreadableSecrets": [],
                      *         "datasourceTags": [
                      *           "shop"
                      *         ],
@@ -21331,6 +21346,7 @@ export interface operations {
             401: components["responses"]["401"];
             403: components["responses"]["403"];
             404: components["responses"]["404"];
+            409: components["responses"]["409"];
             429: components["responses"]["429"];
             502: components["responses"]["502"];
             503: components["responses"]["503"];
@@ -21389,6 +21405,7 @@ export interface operations {
             401: components["responses"]["401"];
             403: components["responses"]["403"];
             404: components["responses"]["404"];
+            409: components["responses"]["409"];
             429: components["responses"]["429"];
             502: components["responses"]["502"];
             503: components["responses"]["503"];
@@ -21762,6 +21779,7 @@ export interface operations {
             401: components["responses"]["401"];
             403: components["responses"]["403"];
             404: components["responses"]["404"];
+            409: components["responses"]["409"];
             413: components["responses"]["413"];
             429: components["responses"]["429"];
             502: components["responses"]["502"];
@@ -24150,6 +24168,7 @@ export interface operations {
             401: components["responses"]["401"];
             403: components["responses"]["403"];
             404: components["responses"]["404"];
+            409: components["responses"]["409"];
             413: components["responses"]["413"];
             429: components["responses"]["429"];
             502: components["responses"]["502"];
@@ -28842,6 +28861,7 @@ export interface operations {
             401: components["responses"]["401"];
             403: components["responses"]["403"];
             404: components["responses"]["404"];
+            409: components["responses"]["409"];
             413: components["responses"]["413"];
             429: components["responses"]["429"];
             503: components["responses"]["503"];
@@ -29465,6 +29485,7 @@ export interface operations {
             401: components["responses"]["401"];
             403: components["responses"]["403"];
             404: components["responses"]["404"];
+            409: components["responses"]["409"];
             429: components["responses"]["429"];
             503: components["responses"]["503"];
             504: components["responses"]["504"];
@@ -33585,6 +33606,7 @@ export interface operations {
                      *           "name": "shopToken",
                      *           "value": "••••••••",
                      *           "isSecret": true,
+                     *           "isReadable": true,
                      *           "description": "For the shop of the north",
                      *           "creatorID": "01990d3e-5c00-7a10-8000-000000000002",
                      *           "createdByApiKeyID": null,
@@ -33654,6 +33676,7 @@ export interface operations {
                      *         "name": "shopToken",
                      *         "value": "••••••••",
                      *         "isSecret": true,
+                     *         "isReadable": true,
                      *         "description": "For the shop of the north",
                      *         "creatorID": "01990d3e-5c00-7a10-8000-000000000002",
                      *         "createdByApiKeyID": null,
@@ -33706,6 +33729,7 @@ export interface operations {
                      *         "name": "shopToken",
                      *         "value": "••••••••",
                      *         "isSecret": true,
+                     *         "isReadable": true,
                      *         "description": "For the shop of the north",
                      *         "creatorID": "01990d3e-5c00-7a10-8000-000000000002",
                      *         "createdByApiKeyID": null,
@@ -33808,6 +33832,7 @@ export interface operations {
                      *         "name": "shopToken",
                      *         "value": "••••••••",
                      *         "isSecret": true,
+                     *         "isReadable": true,
                      *         "description": "For the shop of the north",
                      *         "creatorID": "01990d3e-5c00-7a10-8000-000000000002",
                      *         "createdByApiKeyID": null,
@@ -36705,6 +36730,7 @@ export interface operations {
                      *         "baseURL": null,
                      *         "model": "claude-sonnet-5",
                      *         "apiKey": "••••••••",
+                     *         "isKeyReadable": true,
                      *         "maxTokensPerDay": 200000,
                      *         "maxTokensPerMonth": null,
                      *         "maxCalls": 4,
@@ -36768,6 +36794,7 @@ export interface operations {
                      *         "baseURL": null,
                      *         "model": "claude-sonnet-5",
                      *         "apiKey": "••••••••",
+                     *         "isKeyReadable": true,
                      *         "maxTokensPerDay": 200000,
                      *         "maxTokensPerMonth": null,
                      *         "maxCalls": 4,
@@ -36833,6 +36860,7 @@ export interface operations {
                      *         "baseURL": null,
                      *         "model": "claude-sonnet-5",
                      *         "apiKey": "••••••••",
+                     *         "isKeyReadable": true,
                      *         "maxTokensPerDay": 200000,
                      *         "maxTokensPerMonth": null,
                      *         "maxCalls": 4,
@@ -36883,6 +36911,7 @@ export interface operations {
                      *         "baseURL": null,
                      *         "model": "claude-sonnet-5",
                      *         "apiKey": "••••••••",
+                     *         "isKeyReadable": true,
                      *         "maxTokensPerDay": 200000,
                      *         "maxTokensPerMonth": null,
                      *         "maxCalls": 4,
@@ -36947,6 +36976,7 @@ export interface operations {
                      *         "baseURL": null,
                      *         "model": "claude-sonnet-5",
                      *         "apiKey": "••••••••",
+                     *         "isKeyReadable": true,
                      *         "maxTokensPerDay": 200000,
                      *         "maxTokensPerMonth": null,
                      *         "maxCalls": 4,
@@ -37132,6 +37162,7 @@ export interface operations {
             401: components["responses"]["401"];
             403: components["responses"]["403"];
             404: components["responses"]["404"];
+            409: components["responses"]["409"];
             413: components["responses"]["413"];
             429: components["responses"]["429"];
             502: components["responses"]["502"];

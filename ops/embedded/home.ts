@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { chmod, chown, mkdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { fingerprintOf } from '#shared/core/key-ring.ts';
 import { readIfThere, syncFolder } from './files.ts';
 
 const SECRETS_KEYS_FILE = 'secrets-keys';
@@ -23,7 +24,7 @@ export async function openHome(folder: string): Promise<Home> {
   try {
     await makeDir(dir);
     release = await acquireLock(lock);
-    const secretsKeys = await readOrMake(join(dir, SECRETS_KEYS_FILE));
+    const secretsKeys = await readOrMake(join(dir, SECRETS_KEYS_FILE), newKey);
     return {
       dir,
       secretsKeys: asKeys(secretsKeys),
@@ -45,7 +46,13 @@ export async function readSecretsKeys(dir: string): Promise<string | undefined> 
   return text && asKeys(text.trim());
 }
 
-/** The file holds the one key that was made for it, or the ring that a person has put in its place. */
+/** A key whose id is its fingerprint: if the file is lost, the next key has another id. */
+function newKey(): string {
+  const key = randomBytes(32);
+  return `${fingerprintOf(key)}:${key.toString('base64')}`;
+}
+
+/** The file holds the key that was made for it, without an id if an earlier version made it, or the ring that a person has put in its place. */
 function asKeys(text: string): string {
   return text.includes(':') ? text : `embedded:${text}`;
 }
@@ -81,11 +88,11 @@ async function acquireLock(path: string): Promise<() => void> {
 }
 
 /** Writes beside the file, syncs, renames: secrets sealed with a half-written key could never be opened again. */
-async function readOrMake(path: string): Promise<string> {
+async function readOrMake(path: string, make = () => randomBytes(32).toString('base64')): Promise<string> {
   const existing = await readIfThere(path);
   if (existing !== undefined) return existing.trim();
 
-  const value = randomBytes(32).toString('base64');
+  const value = make();
   await writeOwned(`${path}.new`, `${value}\n`);
   await rename(`${path}.new`, path);
   await syncFolder(dirname(path));

@@ -7,15 +7,32 @@ export interface SecretKey {
   key: Buffer;
 }
 
+const FINGERPRINT = /^key-[0-9a-f]{16}$/;
+
+/** The id that says which key it is: another key has another one. */
+export function fingerprintOf(key: Buffer): string {
+  return `key-${Buffer.from(hkdfSync('sha256', key, '', 'fingerprint', 8)).toString('hex')}`;
+}
+
+/** Whether the id is the fingerprint of another key. An id that a person has chosen is the fingerprint of no key. */
+export function isOfAnotherKey({ id, key }: SecretKey): boolean {
+  return FINGERPRINT.test(id) && id !== fingerprintOf(key);
+}
+
 /**
  * Seals texts with AES-256-GCM, always with the newest key. The context names the text's row and field
  * (`tenant:<id>:tenantDBURL`) and is authenticated with it: a sealed text that is moved to another row cannot be opened there.
  */
 export interface KeyRing {
+  /** The id that sealed texts get now; undefined without keys. */
+  readonly newestID: string | undefined;
   seal(text: string, context: string): string;
-  open(sealed: string, context: string): string;
-  /** Whether this was sealed with the newest key. */
-  isCurrent(sealed: string): boolean;
+  /** Throws an error that `isUnreadable` recognizes if no key here opens it. `what` names the secret in that error. */
+  open(sealed: string, context: string, what?: string): string;
+  /** Whether one of the keys opens it. */
+  canOpen(sealed: string, context: string): boolean;
+  /** Whether the newest key opens it. */
+  isCurrent(sealed: string, context: string): boolean;
   /** Signs a text with the newest key: the same text and context give the same signature. */
   sign(text: string, context: string): string;
   /** Whether one of the keys gave this signature. The comparison takes as long for a wrong signature as for a right one. */
@@ -32,7 +49,22 @@ export function createKeyRing(keys: readonly SecretKey[]): KeyRing {
   const [newest] = keys;
   const known = new Map(keys.map(({ id, key }) => [id, key]));
 
+  /**
+   * The text, or undefined. The key of the name is tried first, and then every other: a person may have given a key another name, and an
+   * earlier version sealed with whichever key had the name.
+   */
+  function tryOpen({ id, body }: Sealed, context: string): string | undefined {
+    const named = known.get(id);
+    const others = keys.filter(({ key }) => key !== named).map(({ key }) => key);
+    for (const key of named ? [named, ...others] : others) {
+      const text = decrypt(key, { id, body, context });
+      if (text !== undefined) return text;
+    }
+    return undefined;
+  }
+
   return {
+    newestID: newest?.id,
     seal(text, context) {
       if (!newest) throw noKeys();
       const nonce = randomBytes(NONCE_BYTES);
@@ -41,31 +73,23 @@ export function createKeyRing(keys: readonly SecretKey[]): KeyRing {
       const bytes = Buffer.concat([nonce, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()]);
       return `${VERSION}.${newest.id}.${bytes.toString('base64url')}`;
     },
-    open(sealed, context) {
-      const { id, body } = readSealed(sealed) ?? {};
-      if (id === undefined || body === undefined) throw new AppError('INTERNAL_ERROR', 'The value is not sealed');
-      const key = known.get(id);
-      if (!key && !newest) throw noKeys();
-      if (!key)
-        throw new AppError(
-          'INTERNAL_ERROR',
-          `A stored secret was sealed with the key "${id}", which is not in SECRETS_KEYS`,
-        );
-      const bytes = Buffer.from(body, 'base64url');
-      const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, NONCE_BYTES), {
-        authTagLength: TAG_BYTES,
-      });
-      decipher.setAAD(authenticated(id, context));
-      decipher.setAuthTag(bytes.subarray(-TAG_BYTES));
-      try {
-        return decipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES), undefined, 'utf8') + decipher.final('utf8');
-      } catch (cause) {
-        throw new AppError('INTERNAL_ERROR', 'A stored secret was altered, or was sealed for another field', {
-          cause,
-        });
-      }
+    open(sealed, context, what = 'A stored secret') {
+      const read = readSealed(sealed);
+      if (!read) throw new AppError('INTERNAL_ERROR', 'The value is not sealed');
+      if (!newest) throw noKeys();
+      const text = tryOpen(read, context);
+      if (text === undefined) throw unreadable(what, { keyID: read.id, isHere: known.has(read.id) });
+      return text;
     },
-    isCurrent: (sealed) => newest !== undefined && readSealed(sealed)?.id === newest.id,
+    canOpen(sealed, context) {
+      const read = readSealed(sealed);
+      return read !== undefined && tryOpen(read, context) !== undefined;
+    },
+    isCurrent(sealed, context) {
+      const read = readSealed(sealed);
+      if (!newest || read?.id !== newest.id) return false;
+      return decrypt(newest.key, { ...read, context }) !== undefined;
+    },
     sign(text, context) {
       if (!newest) throw noKeys();
       return signatureOf(newest, text, context);
@@ -87,8 +111,48 @@ export function isSealed(value: unknown): value is string {
   return typeof value === 'string' && readSealed(value) !== undefined;
 }
 
+/** The name of the key that sealed this text; undefined if it is not sealed. */
+export function keyIDOf(sealed: string): string | undefined {
+  return readSealed(sealed)?.id;
+}
+
+/** Whether a secret could not be opened with the keys that are here. */
+export function isUnreadable(error: unknown): boolean {
+  return error instanceof AppError && (error.details as { reason?: unknown } | undefined)?.reason === UNREADABLE;
+}
+
+const UNREADABLE = 'unreadableSecret';
+
+interface Sealed {
+  id: string;
+  body: string;
+}
+
+/** Undefined if the key does not open it. */
+function decrypt(key: Buffer, { id, body, context }: Sealed & { context: string }): string | undefined {
+  const bytes = Buffer.from(body, 'base64url');
+  const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, NONCE_BYTES), { authTagLength: TAG_BYTES });
+  decipher.setAAD(authenticated(id, context));
+  decipher.setAuthTag(bytes.subarray(-TAG_BYTES));
+  try {
+    return decipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES), undefined, 'utf8') + decipher.final('utf8');
+  } catch {
+    return undefined;
+  }
+}
+
+/** Not an INTERNAL_ERROR: a person mends it, by the key or by giving the secret again. */
+function unreadable(what: string, { keyID, isHere }: { keyID: string; isHere: boolean }): AppError {
+  const fault = isHere
+    ? `${what} cannot be opened: it was altered, or was sealed for another field or with another key than the "${keyID}" that is here`
+    : `${what} was sealed with a key that is not here ("${keyID}")`;
+  return new AppError('CONFLICT', `${fault}. Save it again, or put its key back (SECRETS_KEYS)`, {
+    details: { reason: UNREADABLE, keyID },
+  });
+}
+
 /** Splits a sealed text. Not by one regular expression: sealed answers may have many megabytes, and it would overflow the stack. */
-function readSealed(text: string): { id: string; body: string } | undefined {
+function readSealed(text: string): Sealed | undefined {
   const [start = '', id = ''] = sealedStart.exec(text) ?? [];
   const body = text.slice(start.length);
   return id && body.length >= MIN_BODY_LENGTH && !/[^\w-]/.test(body) ? { id, body } : undefined;

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
-import type { SecretKey } from './key-ring.ts';
+import { isOfAnotherKey, type SecretKey, SecretKey } from './key-ring.ts';
 import { NumberText } from './schema/number-text.ts';
 
 export const seconds = (fallback: number) => NumberText(z.number().nonnegative()).prefault(fallback);
@@ -20,7 +20,10 @@ export const keyRing = list.transform((items, check): SecretKey[] => {
   const keys = items.map((item, index) => {
     const [, id = '', text = ''] = /^([\w-]{1,32}):([A-Za-z0-9+/]{43}=)$/.exec(item) ?? [];
     if (!id) check.addIssue(`key ${index + 1} must be <keyID>:<32 bytes in base64>, the keyID letters, digits, _ or -`);
-    return { id, key: Buffer.from(text, 'base64') };
+    const key = { id, key: Buffer.from(text, 'base64') };
+    if (isOfAnotherKey(key))
+      check.addIssue(`key ${index + 1} is not the key of its keyID ${id}, which is a fingerprint`);
+    return key;
   });
   if (new Set(keys.map(({ id }) => id)).size < keys.length) check.addIssue('every key must have a keyID of its own');
   return keys;

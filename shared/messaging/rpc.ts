@@ -185,7 +185,9 @@ export function createRPC({ backplane, producer, pool, secrets, logger, tenant =
 
   /** The response; throws the error that the worker sent instead of one. */
   function openReply(askID: string, sealed: string): unknown {
-    const outcome = RPCOutcome.parse(JSON.parse(secrets.open(sealed, rpcContext(askID, 'answer'))));
+    const context = rpcContext(askID, 'answer');
+    if (!secrets.canOpen(sealed, context)) throw otherKeys();
+    const outcome = RPCOutcome.parse(JSON.parse(secrets.open(sealed, context)));
     if ('error' in outcome) throw reviveError(outcome.error);
     return outcome.answer;
   }
@@ -282,6 +284,14 @@ async function firstOf<T>(
 /** A worker ends this much before the deadline: the caller does not hear a later reply. */
 export function replyMarginMs(leftMs: number): number {
   return Math.floor(Math.min(250, leftMs / 4));
+}
+
+/** Each process must be able to open what any other has sealed. */
+export function otherKeys(): AppError {
+  return new AppError(
+    'INTERNAL_ERROR',
+    'The processes of this deployment have different keys: set SECRETS_KEYS the same for all',
+  );
 }
 
 /** The error of a timeout: the same, whether the caller or the worker detects it first. */

@@ -3,6 +3,7 @@ import { AppError } from '../core/errors.ts';
 import type { Pool } from '../db/pool.ts';
 import { describeNewerSchema, requireSchema } from '../entities/schema.ts';
 import type { Backplane } from '../messaging/backplane/index.ts';
+import type { SecretsCheck } from './open-key-ring.ts';
 
 /** The response of `GET /ready` of a process. */
 export interface Readiness {
@@ -14,21 +15,23 @@ export interface Readiness {
 interface Needed {
   pool: Pool;
   backplane: Pick<Backplane, 'ping'>;
+  secrets: SecretsCheck;
   isDraining: boolean;
 }
 
 const TIMEOUT_MS = 2_000;
 
 /** Whether a process can work: its dependencies answer, and it is not stopping. */
-export async function readReadiness({ pool, backplane, isDraining }: Needed): Promise<Readiness> {
-  const [postgres, schema, queue, tenantDatabases] = await Promise.all([
+export async function readReadiness({ pool, backplane, secrets: stored, isDraining }: Needed): Promise<Readiness> {
+  const [postgres, schema, queue, tenantDatabases, secrets] = await Promise.all([
     within(requireSchema(pool)),
     within(requireNoFault(describeNewerSchema(pool))),
     within(backplane.ping()),
     within(requireTenantServers(pool)),
+    within(requireNoFault(stored.describeUnreadable()), 'are being counted'),
   ]);
-  // The process stays ready: a newer schema has all that it needs, and a fault of a tenant's server affects that tenant alone.
-  const checks = { postgres, schema, backplane: queue, tenantDatabases, draining: isDraining };
+  // The process stays ready: a newer schema has all that it needs, and a fault of a tenant's server or of secrets affects those who use them.
+  const checks = { postgres, schema, backplane: queue, tenantDatabases, secrets, draining: isDraining };
   return { isReady: postgres === 'ok' && queue === 'ok' && !isDraining, checks };
 }
 
@@ -91,9 +94,9 @@ async function requireNoFault(described: Promise<string | undefined>): Promise<v
 }
 
 /** `ok`, or the fault, without host names. */
-async function within(check: Promise<void>): Promise<string> {
+async function within(check: Promise<void>, late = 'does not answer'): Promise<string> {
   const { promise, resolve } = Promise.withResolvers<string>();
-  const timer = setTimeout(resolve, TIMEOUT_MS, 'does not answer');
+  const timer = setTimeout(resolve, TIMEOUT_MS, late);
   check.then(
     () => resolve('ok'),
     (error: unknown) => resolve(error instanceof AppError ? error.message : 'is away'),

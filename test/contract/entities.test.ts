@@ -79,6 +79,7 @@ test('every table either has a retention or is kept', async () => {
     'tenant_database_removal',
     'tenant_connection',
     'tenant_server',
+    'secret_key',
     'app_user',
     'membership',
     'api_key',

@@ -8,6 +8,7 @@ import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openHome } from '#ops/embedded/home.ts';
 import { type EmbeddedPostgres, startPostgres } from '#ops/embedded/postgres.ts';
+import { fingerprintOf } from '#shared/core/key-ring.ts';
 import { nodeEnvironment } from '#test/support/process.ts';
 
 let home: string;
@@ -41,23 +42,37 @@ test('enrols an operator in the Gantry of the folder', async () => {
   expect(out).toContain('Operator ops@example.test created.');
 });
 
-test('encrypts secrets again with the key ring of the folder, and names the key', async () => {
-  const first = await run(['rotate-secrets'], { GANTRY_HOME: home });
-  expect(first).toMatchObject({ code: 0 });
-  expect(first.out).toContain('"keyID":"embedded"');
-
+test('encrypts secrets again with the key ring of the folder, and names the key by its fingerprint', async () => {
   const path = join(home, 'secrets-keys');
   const made = (await readFile(path, 'utf8')).trim();
-  await writeFile(path, `next:${Buffer.alloc(32, 7).toString('base64')},embedded:${made}\n`);
+  const [id = '', text = ''] = made.split(':');
+  expect(id).toBe(fingerprintOf(Buffer.from(text, 'base64')));
+  const first = await run(['rotate-secrets'], { GANTRY_HOME: home });
+  expect(first).toMatchObject({ code: 0 });
+  expect(first.out).toContain(`"keyID":"${id}"`);
+
+  await writeFile(path, `next:${Buffer.alloc(32, 7).toString('base64')},${made}\n`);
   expect((await run(['rotate-secrets'], { GANTRY_HOME: home })).out).toContain('"keyID":"next"');
+
+  // The file of an earlier version: the key alone, whose id is "embedded".
+  await writeFile(path, `${text}\n`);
+  expect((await run(['rotate-secrets'], { GANTRY_HOME: home })).out).toContain('"keyID":"embedded"');
+  expect(await run(['rotate-secrets', '--', '--report'], { GANTRY_HOME: home })).toMatchObject({
+    code: 0,
+    out: expect.stringContaining('Every stored secret can be opened.'),
+  });
+  // Another key under the id of the first.
+  await writeFile(path, `${Buffer.alloc(32, 8).toString('base64')}\n`);
+  const other = fingerprintOf(Buffer.alloc(32, 8));
+  expect((await run(['rotate-secrets'], { GANTRY_HOME: home })).out).toContain(`"keyID":"${other}"`);
 });
 
-test.each(['enrol-operator', 'rotate-secrets'])(
+test.each([['enrol-operator', '--', 'create', 'ops@example.test'], ['rotate-secrets']])(
   '%s reports that no Gantry is running in the folder',
-  async (command) => {
+  async (...command) => {
     const elsewhere = join(home, 'nothing');
 
-    const { code, err } = await run([command, '--', 'create', 'ops@example.test'], { GANTRY_HOME: elsewhere });
+    const { code, err } = await run(command, { GANTRY_HOME: elsewhere });
 
     expect(code).toBe(1);
     expect(err).toContain(`No Gantry is running in ${elsewhere}`);

@@ -12,6 +12,7 @@ import { testLogger } from '../support/environment.ts';
 
 const Options = z.object({ host: z.string(), password: secret(z.string()) });
 const column: SealedColumn = {
+  kind: 'thing',
   table: 'thing',
   column: 'options',
   type: 'json',

@@ -34,7 +34,7 @@ export async function readSettings(
   if (row?.provider) {
     const { id, provider, baseURL, apiKey } = row;
     const model = wanted ?? row.model;
-    const key = apiKey && secrets.open(apiKey, sealedColumns.aiKey.context(id));
+    const key = apiKey && secrets.open(apiKey, sealedColumns.aiKey.context(id), 'The key of the language model');
     return checked({ provider, baseURL, model, apiKey: key });
   }
   if (workspace && wanted !== undefined && wanted !== workspace.model)

@@ -92,10 +92,11 @@ interface Row {
   length: number;
 }
 
-function variableOf({ id, value, secret }: Row, secrets: KeyRing): TenantVariable {
+function variableOf({ id, name, value, secret }: Row, secrets: KeyRing): TenantVariable {
   if (secret === null) return { isSecret: false, value: value?.is ?? null };
   // The secret is cached sealed, so that a process which uses no secret has none in its memory.
-  return { isSecret: true, open: () => secrets.open(secret, sealedColumns.variableSecret.context(id)) };
+  const context = sealedColumns.variableSecret.context(id);
+  return { isSecret: true, open: () => secrets.open(secret, context, `The secret variable "${name}"`) };
 }
 
 const VERSIONS = 'select id, variables_version::text as version from tenant where id = any($1::uuid[])';

@@ -2,7 +2,7 @@ import { createPolicy } from '#shared/access/policy/policy.ts';
 import { createRights, type Rights } from '#shared/access/policy/rights.ts';
 import { createMemoryBudget, type MemoryBudget } from '#shared/concurrency/memory-budget.ts';
 import { createTenantLabel } from '#shared/core/counter.ts';
-import { createKeyRing, type KeyRing } from '#shared/core/key-ring.ts';
+import type { KeyRing } from '#shared/core/key-ring.ts';
 import type { Logger } from '#shared/core/logger.ts';
 import type { PoolState } from '#shared/core/metrics.ts';
 import { createStoredFiles, type StoredFiles } from '#shared/datasources/files/files.ts';
@@ -12,6 +12,7 @@ import { type Backplane, createBackplane } from '#shared/messaging/backplane/ind
 import { createProducer, type Producer } from '#shared/messaging/producer.ts';
 import { createPublisher, type Publisher } from '#shared/messaging/realtime/publish.ts';
 import type { Config } from '#shared/process/config.ts';
+import { openKeyRing } from '#shared/process/open-key-ring.ts';
 import { createCompletionNotices } from '#shared/runs/completion-notices.ts';
 import { createFormLinks } from '#shared/runs/form-links.ts';
 import { createRuns, type Runs } from '#shared/runs/runs.ts';
@@ -92,7 +93,7 @@ export async function openEngine(
   const sandbox = resources.use(createSandbox(config.sandbox, logger));
 
   const bytes = createMemoryBudget(config.heldBytes);
-  const secrets = createKeyRing(config.secrets.keys);
+  const secrets = await openKeyRing(config.secrets.keys, pool);
   const connectionCache = resources.use(createConnectionCache(logger));
   const servers = resources.use(createTenantServers({ pool, messages, config: config.tenantDatabases, logger }));
   const stored = createStoredFiles(pool, config.files);

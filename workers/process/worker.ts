@@ -9,6 +9,7 @@ import { listenerEvents } from '#shared/messaging/queues/listener-events.ts';
 import { workflowRuns } from '#shared/messaging/queues/workflow-runs.ts';
 import type { Config } from '#shared/process/config.ts';
 import { type ProcessPages, servePages } from '#shared/process/health-server.ts';
+import { startSecretsCheck } from '#shared/process/open-key-ring.ts';
 import { type Readiness, readReadiness } from '#shared/process/readiness.ts';
 import { createCompletionNotices } from '#shared/runs/completion-notices.ts';
 import { addDispatchMetrics } from '#shared/runs/dispatch/metrics.ts';
@@ -98,7 +99,6 @@ export async function createWorker({ config, logger, queueNames, pages }: Worker
     bytes,
   } = opened;
   const { cronLateMs: lateMs } = config.worker;
-  const { messages } = backplane;
   const cron = resources.use(createCronScheduler({ pool, runs, rights: opened.rights, lateMs, messages, logger }));
   const workflowEvents = createEvents({ pool, runs, rights: opened.rights });
   const sweep = createSweep({
@@ -117,6 +117,7 @@ export async function createWorker({ config, logger, queueNames, pages }: Worker
   await lease.open();
   resources.use(lease);
   resources.use(sweep);
+  const secretsCheck = resources.use(startSecretsCheck({ secrets, pool, logger }));
   const reader = createListenerReader({ pool, secrets });
   const dispatch = resources.use(createEventDispatch({ pool, producer, logger }));
   const { rights, sandbox, publisher } = opened;
@@ -220,7 +221,10 @@ export async function createWorker({ config, logger, queueNames, pages }: Worker
   addWorkerMetrics(metrics, { pool, sweep, backplane, answering, jobs, deliveries: completions.stats, ...periodic });
   const served = pages ?? (config.metrics && resources.use(await servePages(config.metrics, logger)));
   let isDraining = false;
-  served?.open({ metrics, readReadiness: () => readinessOf({ pool, backplane, lease, isDraining }) });
+  served?.open({
+    metrics,
+    readReadiness: () => readinessOf({ pool, backplane, secrets: secretsCheck, lease, isDraining }),
+  });
   resources.defer(() => {
     isDraining = true;
   });

@@ -4,7 +4,7 @@ import { AppError, type ErrorCode, toWireError } from '#shared/core/errors.ts';
 import type { Json } from '#shared/core/json.ts';
 import { rpcContext } from '#shared/messaging/queues/define-rpc.ts';
 import type { AnyRPC } from '#shared/messaging/queues/index.ts';
-import { claimRequest, type RPCOutcome, replyMarginMs, tooLate } from '#shared/messaging/rpc.ts';
+import { claimRequest, otherKeys, type RPCOutcome, replyMarginMs, tooLate } from '#shared/messaging/rpc.ts';
 import { knownError } from '../outbound/upstream-error.ts';
 import type { ProcessorContext } from './consume.ts';
 
@@ -66,7 +66,9 @@ function openRequest<D extends AnyRPC>(
   { askID, sealed }: RequestJob['payload'],
   { secrets }: ProcessorContext,
 ): z.output<D['request']> {
-  const text = secrets.open(sealed, rpcContext(askID, 'question'));
+  const context = rpcContext(askID, 'question');
+  if (!secrets.canOpen(sealed, context)) throw otherKeys();
+  const text = secrets.open(sealed, context);
   // Safe: the schema is the definition's own, so its output has the request's type.
   return definition.request.parse(JSON.parse(text)) as z.output<D['request']>;
 }

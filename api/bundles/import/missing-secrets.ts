@@ -2,8 +2,9 @@ import { invalidField, mapPaths, type Path } from '#shared/core/schema/issues.ts
 import { requireValue } from '#shared/core/schema/parse.ts';
 import { Datasource } from '#shared/entities/tables/datasource.ts';
 import { TenantVariable } from '#shared/entities/tables/tenant-variable.ts';
-import { openOptions, readIncomplete } from '../../resources/datasources/options.ts';
+import { openForUpdate, readIncomplete } from '../../resources/datasources/options.ts';
 import { DatasourceCreate } from '../../resources/datasources/schemas.ts';
+import { isReadable } from '../../resources/variables/present.ts';
 import { type GivenItem, withSecrets } from './read-items.ts';
 import { freshIn, type Importing } from './run-handler.ts';
 
@@ -28,14 +29,16 @@ async function ofDatasource({ input, context }: Importing, { item, assetID, isHe
   const body = requireValue(DatasourceCreate, withSecrets(item.payload, item.secrets));
   const stored = isHere ? await freshIn(input.em).findOne(Datasource, { id: assetID }) : null;
   const isSameType = stored && stored.datasourceType === body.datasourceType;
-  const known = isSameType ? openOptions(context.secrets, stored) : {};
+  const known = isSameType ? openForUpdate(context.secrets, stored) : {};
   return readIncomplete(body.datasourceType, body.datasourceOptions, known).missing;
 }
 
-async function ofVariable({ input }: Importing, { item, assetID, isHere }: SecretOwner): Promise<Path[]> {
+async function ofVariable({ input, context }: Importing, { item, assetID, isHere }: SecretOwner): Promise<Path[]> {
   const isSecret = item.payload.isSecret === true;
   const stored = isHere ? await freshIn(input.em).findOne(TenantVariable, { id: assetID }) : null;
   if (stored && (typeof stored.secret === 'string') !== isSecret)
     throw invalidField('isSecret', `the variable here is ${isSecret ? 'no' : 'a'} secret, and stays as it is`);
-  return isSecret && !stored && item.secrets.length === 0 ? [['value']] : [];
+  if (!isSecret || item.secrets.length > 0) return [];
+  const isStored = stored && isReadable(context.secrets, stored);
+  return isStored ? [] : [['value']];
 }

@@ -8,7 +8,7 @@ import { typeAccess } from '../../assets/datasource-access.ts';
 import { requireFolder } from '../../assets/folders.ts';
 import { checkConnection } from '../../resources/datasources/check-connection.ts';
 import { getDatasource } from '../../resources/datasources/find.ts';
-import { openOptions, readIncomplete, sealOptions } from '../../resources/datasources/options.ts';
+import { openForUpdate, readIncomplete, sealOptions } from '../../resources/datasources/options.ts';
 import { DatasourceCreate } from '../../resources/datasources/schemas.ts';
 import { freshIn, type Importing } from './run-handler.ts';
 
@@ -31,7 +31,7 @@ export async function saveDatasource(
   const stored = isNew ? undefined : await getDatasource(em, id, { lock: true });
   if (stored && stored.datasourceType !== datasourceType)
     throw invalidField('datasourceType', `the datasource here is of the type ${stored.datasourceType}`);
-  const before = stored ? openOptions(context.secrets, stored) : {};
+  const before = stored ? openForUpdate(context.secrets, stored) : {};
   const { options, missing } = readIncomplete(datasourceType, body.datasourceOptions, before);
   await checkConnection(em, options);
   const datasourceOptions = sealOptions(context.secrets, { id, datasourceType, datasourceOptions: options });

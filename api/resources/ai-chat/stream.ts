@@ -19,7 +19,7 @@ export const streamChat = tenantRoute({
   body: ChatRequest,
   produces: 'text/event-stream',
   response: z.object({}),
-  errors: ['429', '502', '504'],
+  errors: ['409', '429', '502', '504'],
   idempotent: false,
   isPrivate: true,
 

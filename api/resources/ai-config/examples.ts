@@ -9,6 +9,7 @@ export const exampleAIConfig = {
   source: 'tenant',
   ...model,
   apiKey: MASK,
+  isKeyReadable: true,
   ...limits,
   updatedAt: '2026-03-05T14:05:12.480Z',
 } as const;

@@ -27,8 +27,8 @@ export const aiConfigRoutes = [
     params: TenantID,
     response: z.object({ aiConfig: AIConfig }),
 
-    async handle({ em, tenantID }, { config }) {
-      return { aiConfig: presentConfig(await em.findOne(AIConfigEntity, { tenantID }), config.ai) };
+    async handle({ em, tenantID }, { config, secrets }) {
+      return { aiConfig: presentConfig(await em.findOne(AIConfigEntity, { tenantID }), config.ai, secrets) };
     },
   }),
 
@@ -48,7 +48,7 @@ export const aiConfigRoutes = [
 
       async handle({ body, em, tenantID, caller }, { secrets, config }) {
         const saved = await saveConfig(em, { tenantID, caller, secrets }, body);
-        return { aiConfig: presentConfig(saved, config.ai), message: 'AI configuration saved' };
+        return { aiConfig: presentConfig(saved, config.ai, secrets), message: 'AI configuration saved' };
       },
     }),
   ),
@@ -65,10 +65,10 @@ export const aiConfigRoutes = [
     params: TenantID,
     response: Changed,
 
-    async handle({ em, tenantID }, { config }) {
+    async handle({ em, tenantID }, { config, secrets }) {
       const found = await em.findOne(AIConfigEntity, { tenantID });
       if (found) await em.remove(found).flush();
-      return { aiConfig: presentConfig(null, config.ai), message: 'AI configuration deleted' };
+      return { aiConfig: presentConfig(null, config.ai, secrets), message: 'AI configuration deleted' };
     },
   }),
 

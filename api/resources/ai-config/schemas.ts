@@ -55,6 +55,9 @@ export const AIConfig = z
     baseURL: z.string().nullable(),
     model: z.string().nullable(),
     apiKey: z.string().nullable().describe('Eight mask characters for a stored key'),
+    isKeyReadable: z
+      .boolean()
+      .describe('False: the key was sealed with a key of the deployment that is not here. Give it again'),
     maxTokensPerDay: Limit,
     maxTokensPerMonth: Limit,
     maxCalls: Limit,

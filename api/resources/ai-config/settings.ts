@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { AISettings, aiProviders, lackOf } from '#shared/apps/ai/providers.ts';
 import type { KeyRing } from '#shared/core/key-ring.ts';
 import { invalidField } from '#shared/core/schema/issues.ts';
-import { destination, keepMasked, MASK, refuseMoved, secret } from '#shared/core/schema/secret.ts';
+import { destination, keepMasked, MASK, refuseMoved, secret, UNREADABLE } from '#shared/core/schema/secret.ts';
 import { sealedColumns } from '#shared/db/sealed-columns.ts';
 import type { AIConfig } from '#shared/entities/tables/ai-config.ts';
 import type { AIConfigTest } from './schemas.ts';
@@ -15,11 +15,19 @@ const Fields = z.object({
   apiKey: secret(z.string()).nullable(),
 });
 
-/** The stored settings, with the key in clear text. */
+/** The stored settings, with the key in clear text; `UNREADABLE` in its place if no key of the deployment opens it. */
 export function openSettings(secrets: KeyRing, config: AIConfig | null): AISettings | null {
   if (!config?.provider || !config.model) return null;
   const { id, provider, model, baseURL = null, apiKey } = config;
-  return { provider, model, baseURL, apiKey: apiKey ? secrets.open(apiKey, sealedColumns.aiKey.context(id)) : null };
+  const context = sealedColumns.aiKey.context(id);
+  const open = (sealed: string) => (secrets.canOpen(sealed, context) ? secrets.open(sealed, context) : UNREADABLE);
+  return { provider, model, baseURL, apiKey: apiKey ? open(apiKey) : null };
+}
+
+/** Throws if the key that is stored cannot be opened. */
+export function requireReadableKey(secrets: KeyRing, config: AIConfig | null): void {
+  if (config?.apiKey)
+    secrets.open(config.apiKey, sealedColumns.aiKey.context(config.id), 'The key of the language model');
 }
 
 /** The settings after a change; null stands for those of the deployment. A stored key is not sent to another address. */

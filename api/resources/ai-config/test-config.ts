@@ -1,9 +1,10 @@
 import { noModel } from '#shared/apps/ai/providers.ts';
+import { UNREADABLE } from '#shared/core/schema/secret.ts';
 import { AIConfig } from '#shared/entities/tables/ai-config.ts';
 import { aiCalls } from '#shared/messaging/queues/ai-calls.ts';
 import { tenantRoute } from '../../context/routes.ts';
 import { AIConfigTest, AITestResult, TenantID } from './schemas.ts';
-import { changeSettings, openSettings } from './settings.ts';
+import { changeSettings, openSettings, requireReadableKey } from './settings.ts';
 
 export const testConfig = tenantRoute({
   name: 'testAiConfig',
@@ -22,10 +23,12 @@ export const testConfig = tenantRoute({
   errors: ['409', '429', '502', '504'],
 
   async handle({ body, em, tenantID, caller, signal }, { secrets, config, messaging: { producer } }) {
-    const stored = openSettings(secrets, await em.findOne(AIConfig, { tenantID }));
+    const found = await em.findOne(AIConfig, { tenantID });
+    const stored = openSettings(secrets, found);
     // Without settings a worker uses the stored ones, so those of the deployment are sent with the request.
     const settings = changeSettings(stored, body) ?? config.ai;
     if (!settings) throw noModel();
+    if (settings.apiKey === UNREADABLE) requireReadableKey(secrets, found);
     const payload = { kind: 'test', tenantID, caller, settings } as const;
     const { model, inputTokens, outputTokens } = await producer.request(aiCalls, payload, {
       signal,

@@ -14,13 +14,15 @@ export const cloneDatasource = tenantRoute({
   method: 'post',
   path: '/datasources/:datasourceID/clone',
   summary: 'Clone a datasource',
-  description: 'Copies a datasource with its secrets.',
+  description:
+    'Copies a datasource with its secrets. It is refused if one of them was sealed with a key that is not here.',
   access: ({ params }) => [
     { permission: 'datasource.read', object: `datasource:${params.datasourceID}` },
     { permission: 'datasource.create', object: 'datasource:*' },
   ],
   params: DatasourceID,
   response: Changed,
+  errors: ['409'],
   idempotent: 'transaction',
 
   async handle({ params, caller, em }, { secrets }) {
@@ -42,6 +44,6 @@ export const cloneDatasource = tenantRoute({
       }),
       folderID,
     });
-    return { datasource: presentDatasource(datasource), message: 'Datasource copied' };
+    return { datasource: presentDatasource(datasource, secrets), message: 'Datasource copied' };
   },
 });

@@ -39,6 +39,6 @@ export const createDatasource = tenantRoute({
       datasourceOptions,
       folderID,
     });
-    return { datasource: presentDatasource(datasource), message: 'Datasource created' };
+    return { datasource: presentDatasource(datasource, secrets), message: 'Datasource created' };
   },
 });

@@ -29,6 +29,7 @@ export const exampleDatasource = {
   datasourceDescription: null,
   datasourceType: 'postgresql',
   datasourceOptions: options('********'),
+  unreadableSecrets: [],
   datasourceTags: ['shop'],
   connectionStatus: 'connected',
   testedAt: '2026-03-05T14:05:12.480Z',

@@ -13,6 +13,7 @@ import {
   sealSecrets,
   withoutMasked,
 } from '#shared/core/schema/secret.ts';
+import { openReadable, unreadableFields } from '#shared/core/schema/unreadable.ts';
 import { datasourceTypes, findDatasourceType } from '#shared/datasources/types/index.ts';
 import { sealedColumns } from '#shared/db/sealed-columns.ts';
 import type { Datasource } from '#shared/entities/tables/datasource.ts';
@@ -86,6 +87,19 @@ export function sealOptions(secrets: KeyRing, { id, datasourceType, datasourceOp
 /** The options in clear text, for a request to a worker or for a copy; never for a response. */
 export function openOptions(secrets: KeyRing, { id, datasourceType, datasourceOptions }: Stored): JsonObject {
   return openSecrets(schemaOf(datasourceType), datasourceOptions, { secrets, context: contextOf(id) });
+}
+
+/** The options in clear text, for an update. A mask in it does not stand for a secret that no key here opens. */
+export function openForUpdate(secrets: KeyRing, { id, datasourceType, datasourceOptions }: Stored): JsonObject {
+  return openReadable(schemaOf(datasourceType), datasourceOptions, { secrets, context: contextOf(id) });
+}
+
+/** Paths of the secrets that no key here opens: `password`, `headers.0.value`. */
+export function unreadableOptions(secrets: KeyRing, { id, datasourceType, datasourceOptions }: Stored): string[] {
+  const definition = findDatasourceType(datasourceType);
+  const fields =
+    definition && unreadableFields(definition.options, datasourceOptions, { secrets, context: contextOf(id) });
+  return (fields ?? []).map(({ path }) => path.join('.'));
 }
 
 /**

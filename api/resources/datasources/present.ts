@@ -1,9 +1,10 @@
 import type { z } from 'zod';
+import type { KeyRing } from '#shared/core/key-ring.ts';
 import type { Datasource as DatasourceEntity } from '#shared/entities/tables/datasource.ts';
-import { maskOptions } from './options.ts';
+import { maskOptions, unreadableOptions } from './options.ts';
 import type { Datasource } from './schemas.ts';
 
-export function presentDatasource(datasource: DatasourceEntity): z.input<typeof Datasource> {
+export function presentDatasource(datasource: DatasourceEntity, secrets: KeyRing): z.input<typeof Datasource> {
   const { id, tenantID, datasourceTitle, datasourceType, datasourceTags, connectionStatus, creatorID } = datasource;
   return {
     id,
@@ -13,6 +14,7 @@ export function presentDatasource(datasource: DatasourceEntity): z.input<typeof 
     datasourceDescription: datasource.datasourceDescription ?? null,
     datasourceType,
     datasourceOptions: maskOptions(datasource),
+    unreadableSecrets: unreadableOptions(secrets, datasource),
     datasourceTags,
     connectionStatus,
     testedAt: datasource.testedAt?.toISOString() ?? null,

@@ -30,7 +30,7 @@ export const datasourceRoutes = [
     response: Datasources,
     errors: ['413'],
 
-    async handle({ query, em, visible }) {
+    async handle({ query, em, visible }, { secrets }) {
       const { search, folderID, datasourceType } = query;
       const where: FilterQuery<DatasourceEntity> = {
         ...(await visible('datasource.read')),
@@ -43,7 +43,7 @@ export const datasourceRoutes = [
         query,
         large: ['datasourceOptions', 'datasourceTags'],
       });
-      return { datasources: rows.map(presentDatasource), ...fields };
+      return { datasources: rows.map((row) => presentDatasource(row, secrets)), ...fields };
     },
   }),
 
@@ -62,9 +62,9 @@ export const datasourceRoutes = [
     params: DatasourceID,
     response: z.object({ datasource: Datasource, message: Message }),
 
-    async handle({ params, em }) {
+    async handle({ params, em }, { secrets }) {
       return {
-        datasource: presentDatasource(await getDatasource(em, params.datasourceID)),
+        datasource: presentDatasource(await getDatasource(em, params.datasourceID), secrets),
         message: 'Datasource found',
       };
     },
@@ -87,7 +87,7 @@ export const datasourceRoutes = [
     params: DatasourceID,
     query: MetadataQuery,
     response: Metadata,
-    errors: ['502', '504'],
+    errors: ['409', '502', '504'],
 
     async handle({ params, query: { path }, em, tenantID, signal }, { messaging: { producer } }) {
       const { id: datasourceID } = await getDatasource(em, params.datasourceID);

@@ -84,6 +84,9 @@ export const Datasource = z
     datasourceDescription: z.string().nullable(),
     datasourceType: z.string(),
     datasourceOptions: z.looseObject({}).describe('Secrets are masked'),
+    unreadableSecrets: z
+      .array(z.string())
+      .describe('Paths of secrets in the options that were sealed with a key that is not here: give them again'),
     datasourceTags: z.array(z.string()),
     connectionStatus: z
       .enum(['unknown', 'connected', 'failed'])

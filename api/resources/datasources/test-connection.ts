@@ -9,7 +9,7 @@ import { tenantRoute } from '../../context/routes.ts';
 import type { Access } from '../../http/route/input.ts';
 import { usesConnection } from './check-connection.ts';
 import { getDatasource } from './find.ts';
-import { openOptions, readOptions, unknownOptions } from './options.ts';
+import { openForUpdate, readOptions, unknownOptions } from './options.ts';
 import { ConnectionResult, DatasourceID, DatasourceTest } from './schemas.ts';
 
 const connected = { connectionResult: true as const, message: 'The connection works' };
@@ -29,14 +29,14 @@ export const testGivenDatasource = tenantRoute({
   hides: ['value'],
   response: ConnectionResult,
   idempotent: false,
-  errors: ['502', '504'],
+  errors: ['409', '502', '504'],
 
   async handle({ body, tenantID, caller, em, signal, reportUnknown }, { secrets, messaging: { producer } }) {
     const { datasourceType, datasourceID } = body;
     reportUnknown(unknownOptions(datasourceType, body.datasourceOptions));
     const stored = datasourceID ? await em.findOne(Datasource, { id: datasourceID }) : undefined;
     if (stored === null) throw invalid([{ path: ['datasourceID'], message: 'there is no such datasource' }]);
-    const before = stored?.datasourceType === datasourceType ? openOptions(secrets, stored) : {};
+    const before = stored?.datasourceType === datasourceType ? openForUpdate(secrets, stored) : {};
     const datasourceOptions = readOptions(datasourceType, body.datasourceOptions, before);
     await producer.request(
       datasourceTests,
@@ -65,7 +65,7 @@ export const testStoredDatasource = tenantRoute({
   params: DatasourceID,
   response: ConnectionResult,
   idempotent: false,
-  errors: ['502', '504'],
+  errors: ['409', '502', '504'],
 
   async handle({ params, tenantID, caller, em, signal }, { messaging: { producer } }) {
     const datasource = await getDatasource(em, params.datasourceID);

@@ -15,7 +15,7 @@ import { requireFolder } from '../../assets/folders.ts';
 import { tenantRoute } from '../../context/routes.ts';
 import { checkConnection } from './check-connection.ts';
 import { getDatasource } from './find.ts';
-import { openOptions, readOptions, sealOptions, unknownOptions } from './options.ts';
+import { openForUpdate, readOptions, sealOptions, unknownOptions } from './options.ts';
 import { presentDatasource } from './present.ts';
 import { Changed, DatasourceID, DatasourceUpdate } from './schemas.ts';
 
@@ -48,7 +48,7 @@ export const updateDatasource = tenantRoute({
       tx.assign(datasource, changes, { ignoreUndefined: true });
       await tx.flush();
       if (body.datasourceOptions) await checkEndpoints(tx, datasource);
-      return { datasource: presentDatasource(datasource), message: 'Datasource updated' };
+      return { datasource: presentDatasource(datasource, secrets), message: 'Datasource updated' };
     });
   },
 });
@@ -97,7 +97,7 @@ async function changeType(
 /** Changes the options; returns whether they differ from the stored ones. */
 function changeOptions(datasource: Datasource, { datasourceOptions: given }: Update, secrets: KeyRing): boolean {
   if (!given) return false;
-  const before = openOptions(secrets, datasource);
+  const before = openForUpdate(secrets, datasource);
   const datasourceOptions = readOptions(datasource.datasourceType, given, before);
   if (isDeepStrictEqual(before, datasourceOptions)) return false;
   datasource.datasourceOptions = sealOptions(secrets, { ...datasource, datasourceOptions });

@@ -108,7 +108,7 @@ export const testGivenDataQuery = tenantRoute({
   aliases: testAliases,
   response: DataQueryResponse,
   isPrivate: true,
-  errors: ['502', '504'],
+  errors: ['409', '502', '504'],
 
   async handle(
     { query: { explain }, body: { dataQuery, inputs }, reportUnknown, ...input },

@@ -32,7 +32,7 @@ export const createVariable = tenantRoute({
     const own = { id, name, description, ...stored };
     // Workers need not be told: a node that names a variable which they do not know reads the variables again.
     const variable = await createAsset(em, caller, 'variable', TenantVariable, own).catch(refuseTakenName);
-    return { variable: presentVariable(variable) };
+    return { variable: presentVariable(variable, secrets) };
   },
 });
 

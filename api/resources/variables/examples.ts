@@ -12,6 +12,7 @@ export const exampleVariable = {
   name: 'shopToken',
   value: MASK,
   isSecret: true,
+  isReadable: true,
   description,
   ...exampleCreator,
   ...exampleTimes,

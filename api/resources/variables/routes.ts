@@ -21,10 +21,10 @@ export const variableRoutes = [
     query: VariableList,
     response: Variables,
 
-    async handle({ query, em, visible }) {
+    async handle({ query, em, visible }, { secrets }) {
       const where = { ...(await visible('variable.read')), ...(query.search && { name: containing(query.search) }) };
       const { rows, fields } = await findPage(em, TenantVariable, { where, query });
-      return { variables: rows.map(presentVariable), ...fields };
+      return { variables: rows.map((row) => presentVariable(row, secrets)), ...fields };
     },
   }),
 
@@ -41,8 +41,8 @@ export const variableRoutes = [
     params: VariableID,
     response: z.object({ variable: Variable }),
 
-    async handle({ params, em }) {
-      return { variable: presentVariable(await getVariable(em, params.variableID)) };
+    async handle({ params, em }, { secrets }) {
+      return { variable: presentVariable(await getVariable(em, params.variableID), secrets) };
     },
   }),
 

@@ -65,6 +65,7 @@ export const Variable = z
     name: z.string(),
     value: z.unknown().describe('Eight mask characters for a secret'),
     isSecret: z.boolean(),
+    isReadable: z.boolean().describe('False: a secret that was sealed with a key that is not here. Give it again'),
     description: z.string().nullable(),
     creatorID: z.uuid(),
     createdByApiKeyID: z.uuid().nullable(),

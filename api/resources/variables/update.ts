@@ -35,6 +35,6 @@ export const updateVariable = tenantRoute({
     }
     await em.flush();
     tellWorkers(backplane, log, tenantID);
-    return { variable: presentVariable(variable) };
+    return { variable: presentVariable(variable, secrets) };
   },
 });

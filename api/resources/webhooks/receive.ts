@@ -1,6 +1,7 @@
 import { AppError } from '#shared/core/errors.ts';
 import { newID } from '#shared/core/ids.ts';
 import type { JsonObject } from '#shared/core/json.ts';
+import { isUnreadable } from '#shared/core/key-ring.ts';
 import { MASK } from '#shared/core/schema/secret.ts';
 import type { WebhookOptions } from '#shared/datasources/types/webhook.ts';
 import { takesMethod } from '#shared/triggers/listeners/endpoint-path.ts';
@@ -26,8 +27,7 @@ export async function receiveDelivery(request: Request, response: Response, cont
   const { listener, params } = await findListener(request, context);
   const { tenantID } = listener;
   await context.runs.ingestion.deliveries.start({ tenantID });
-  // Safe: both are what the type's own schemas have parsed.
-  const options = listener.options as WebhookOptions;
+  const options = openOptions(listener);
   const config = webhook.config.parse(listener.config);
   const url = calledURL(request, options, context.config.console.publicURL);
   const isHead = request.method === 'HEAD';
@@ -65,6 +65,19 @@ export async function receiveDelivery(request: Request, response: Response, cont
     return send(response, acknowledge(config, ids));
   }
   send(response, await waitForRun({ context, response, listener, config, event, actionID: bound.id }));
+}
+
+/** 503 and not the 409 of other requests: the sender shall send it again. */
+function openOptions(listener: ReadListener): WebhookOptions {
+  try {
+    // Safe: this is what the type's own schema has parsed.
+    return listener.options() as WebhookOptions;
+  } catch (error) {
+    if (!isUnreadable(error)) throw error;
+    const message =
+      "This listener cannot check deliveries: its datasource's secret was sealed with a key that is not here";
+    throw new AppError('UNAVAILABLE', message, { cause: error, retryAfter: 60 });
+  }
 }
 
 function startsWorkflow({ actionType }: { actionType: string }): boolean {

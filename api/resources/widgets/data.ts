@@ -31,7 +31,7 @@ export const readWidgetData = tenantRoute({
   query: DataQuery,
   response: WidgetData,
   isPrivate: true,
-  errors: ['504'],
+  errors: ['409', '504'],
 
   async handle(
     { params: { widgetID }, query: { fresh, state }, tenantID, caller, signal },
@@ -59,7 +59,7 @@ export const readGivenWidgetData = tenantRoute({
   response: WidgetData,
   isPrivate: true,
   idempotent: false,
-  errors: ['504'],
+  errors: ['409', '504'],
 
   async handle(
     { body: { widgetType = '', widgetConfig = {}, state }, tenantID, caller, signal },

@@ -36,7 +36,7 @@ export function sealSecrets(schema: z.ZodType, options: JsonObject, { secrets, c
 /** Opens sealed secrets. A value that was stored before its field was declared a secret is returned as it is. */
 export function openSecrets(schema: z.ZodType, options: JsonObject, { secrets, context }: SealContext): JsonObject {
   return eachSecret(schema, options, (value, path) =>
-    isSealed(value) ? (JSON.parse(secrets.open(value, fieldContext(context, path))) as Json) : value,
+    isSealed(value) ? (JSON.parse(secrets.open(value, fieldContext(context, path), nameAt(path))) as Json) : value,
   );
 }
 
@@ -53,12 +53,15 @@ export function keepMasked(
   return keep([schema], { next: options, stored, path: [] }, unmatched) as JsonObject;
 }
 
-/** The value for a mask without a match. */
-type Unmatched = (path: Path) => Json;
+/** Stands in opened options for a secret that no key here opens. No client can send it: texts with this character are refused. */
+export const UNREADABLE = '\0unreadable';
 
-function refuseUnmatched(path: Path): Json {
-  const message = 'is the mask of a stored secret, but no stored secret matches: send the secret itself';
-  throw invalid([{ path: [...path], message }]);
+/** The value for a mask without a match, or whose match no key here opens. */
+type Unmatched = (path: Path, stored: Json | undefined) => Json;
+
+function refuseUnmatched(path: Path, stored: Json | undefined): Json {
+  const fault = stored === UNREADABLE ? 'that one was sealed with a key that is not here' : 'no stored secret matches';
+  throw invalid([{ path: [...path], message: `is the mask of a stored secret, but ${fault}: send the secret itself` }]);
 }
 
 /** Like `keepMasked`, but a mask without a certain match stays a mask, and its path is listed in `missing`. */
@@ -140,8 +143,8 @@ function visit(
 /** Seals again, at any depth, values that were sealed with an older key; the context is that of `sealSecrets`. */
 export function resealSecrets(value: Json, { secrets, context }: SealContext, path: Path = []): Json {
   if (isSealed(value)) {
-    if (secrets.isCurrent(value)) return value;
     const sealContext = fieldContext(context, path);
+    if (secrets.isCurrent(value, sealContext)) return value;
     return secrets.seal(secrets.open(value, sealContext), sealContext);
   }
   return mapChildren(value, (child, key) => resealSecrets(child, { secrets, context }, [...path, key]));
@@ -159,19 +162,29 @@ export function isSecretAt(schema: z.ZodType, value: unknown, path: Path): boole
   return schemas.some(isSecret);
 }
 
-interface SealContext {
+function nameAt(path: Path): string {
+  return `The secret "${path.join('.')}"`;
+}
+
+export interface SealContext {
   secrets: KeyRing;
   context: string;
 }
 
 type Key = string | number;
-type Path = readonly Key[];
+export type Path = readonly Key[];
 
-function fieldContext(context: string, path: Path): string {
+/** The context of the value at a path. */
+export function fieldContext(context: string, path: Path): string {
   return [context, ...path.map((key) => encodeURIComponent(key))].join('/');
 }
 
-function eachSecret(schema: z.ZodType, options: JsonObject, change: (value: Json, path: Path) => Json): JsonObject {
+/** Changes the values that the schema declares secrets. */
+export function eachSecret(
+  schema: z.ZodType,
+  options: JsonObject,
+  change: (value: Json, path: Path) => Json,
+): JsonObject {
   return walk([schema], options, [], change) as JsonObject;
 }
 
@@ -196,7 +209,8 @@ function keep(schemas: readonly Schema[], { next, stored, path }: Keeping, unmat
   const all = wanted.flatMap((schema) => unfold(schema, next));
   if (all.some(isSecret)) {
     if (next !== MASK) return next;
-    return stored === undefined || isEmpty(stored) ? unmatched(path) : stored;
+    const isKnown = stored !== undefined && !isEmpty(stored) && stored !== UNREADABLE;
+    return isKnown ? stored : unmatched(path, stored);
   }
   const partner = Array.isArray(next) ? partners(below(all, 0), next, stored) : childOf;
   return mapChildren(next, (child, key) =>

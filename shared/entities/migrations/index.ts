@@ -85,6 +85,7 @@ import { Migration20261126205500_EndedItems } from './Migration20261126205500_En
 import { Migration20261127041800_TurnsOfBatches } from './Migration20261127041800_TurnsOfBatches.ts';
 import { Migration20261128071000_ClaimsOfDeadLetters } from './Migration20261128071000_ClaimsOfDeadLetters.ts';
 import { Migration20261128072000_EndpointMethods } from './Migration20261128072000_EndpointMethods.ts';
+import { Migration20261128100000_SecretKeys } from './Migration20261128100000_SecretKeys.ts';
 import { migrationNames } from './names.ts';
 
 /** Classes of exactly the named migrations. */
@@ -175,6 +176,7 @@ const classes = {
   Migration20261127041800_TurnsOfBatches,
   Migration20261128071000_ClaimsOfDeadLetters,
   Migration20261128072000_EndpointMethods,
+  Migration20261128100000_SecretKeys,
 } satisfies Record<(typeof migrationNames)[number], typeof Migration>;
 
 export const migrations = migrationNames.map((name) => ({ name, class: classes[name] }));

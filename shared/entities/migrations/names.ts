@@ -89,4 +89,5 @@ export const migrationNames = [
   'Migration20261127041800_TurnsOfBatches',
   'Migration20261128071000_ClaimsOfDeadLetters',
   'Migration20261128072000_EndpointMethods',
+  'Migration20261128100000_SecretKeys',
 ] as const;

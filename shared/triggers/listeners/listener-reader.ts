@@ -10,10 +10,13 @@ import { sealedColumns } from '../../db/sealed-columns.ts';
 import { createEndpoints, type Endpoints } from './endpoint-path.ts';
 import { ENDPOINTS, LISTENER_VERSIONS, type ListenerRow, READ_LISTENER } from './listener-rows.ts';
 
-/** A listener with the options of its datasource in clear. Shared by all who read it, so it must not be changed. */
+/** A listener with the options of its datasource. Shared by all who read it, so it must not be changed. */
 export interface ReadListener extends Omit<ListenerRow, 'datasourceOptions'> {
-  /** The options as parsed by the schema of the datasource type. */
-  readonly options: unknown;
+  /**
+   * Opens the options, as parsed by the schema of the datasource type. Throws if a secret was sealed with a key that is not here, which
+   * concerns only those who need the options: recorded events are processed without them.
+   */
+  options(): unknown;
 }
 
 export interface ListenerReader {
@@ -123,8 +126,14 @@ async function readEndpoints(pool: Pool, tenantID: string): Promise<Endpoints<st
 function opened({ datasourceOptions, ...row }: ListenerRow, secrets: KeyRing): ReadListener {
   const definition = findDatasourceType(row.datasourceType);
   const context = sealedColumns.datasourceOptions.context(row.datasourceID);
-  const options = definition && openSecrets(definition.options, datasourceOptions, { secrets, context });
-  return { ...row, options: definition?.options.parse(options) };
+  let parsed: unknown;
+  return {
+    ...row,
+    options() {
+      parsed ??= definition?.options.parse(openSecrets(definition.options, datasourceOptions, { secrets, context }));
+      return parsed;
+    },
+  };
 }
 
 /** The identity that a listener acts under: that of its creator. */

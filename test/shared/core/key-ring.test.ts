@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { createKeyRing, isSealed } from '#shared/core/key-ring.ts';
+import { createKeyRing, fingerprintOf, isSealed, isUnreadable } from '#shared/core/key-ring.ts';
 import { readConfig } from '#shared/process/config.ts';
 
 const aKey = (id: string) => ({ id, key: randomBytes(32) });
@@ -25,7 +25,7 @@ test('a sealed text does not open in another context', () => {
   const sealed = keys.seal('text', 'tenant:1:tenantDBURL');
 
   for (const context of ['tenant:2:tenantDBURL', 'tenant:1:other', ''])
-    expect(() => keys.open(sealed, context)).toThrow('altered, or was sealed for another field');
+    expect(() => keys.open(sealed, context)).toThrow('altered, or was sealed for another field or with another key');
 });
 
 test('a sealed text with one changed character does not open', () => {
@@ -43,10 +43,44 @@ test('a sealed text with one changed character does not open', () => {
 test('a key of the same name with other bytes does not open it, nor does one with another name', () => {
   const sealed = keys.seal('text', 'place');
 
-  expect(() => createKeyRing([aKey('k1')]).open(sealed, 'place')).toThrow('altered');
-  expect(() => createKeyRing([second]).open(sealed, 'place')).toThrow('key "k1", which is not in SECRETS_KEYS');
+  expect(() => createKeyRing([aKey('k1')]).open(sealed, 'place')).toThrow('another key than the "k1" that is here');
+  expect(() => createKeyRing([second]).open(sealed, 'place')).toThrow('sealed with a key that is not here ("k1")');
+  for (const keyRing of [createKeyRing([aKey('k1')]), createKeyRing([second]), createKeyRing([])]) {
+    expect(keyRing.canOpen(sealed, 'place')).toBe(false);
+    expect(keyRing.isCurrent(sealed, 'place')).toBe(false);
+  }
   const renamed = sealed.replace('.k1.', '.k2.');
   expect(() => createKeyRing([{ id: 'k2', key: first.key }]).open(renamed, 'place')).toThrow('altered');
+});
+
+test('a key that has got another name opens what it has sealed, and what is not sealed under its name is resealed', () => {
+  const sealed = keys.seal('text', 'place');
+  const renamed = createKeyRing([{ id: 'again', key: first.key }]);
+  const reused = createKeyRing([aKey('k1'), { id: 'before', key: first.key }]);
+
+  for (const keyRing of [renamed, reused]) {
+    expect(keyRing.open(sealed, 'place')).toBe('text');
+    expect(keyRing.canOpen(sealed, 'place')).toBe(true);
+    expect(keyRing.isCurrent(sealed, 'place')).toBe(false);
+  }
+});
+
+test('an error about a secret that no key opens is a conflict, and names the secret and the key', () => {
+  const sealed = keys.seal('text', 'place');
+  let error: unknown;
+  try {
+    createKeyRing([second]).open(sealed, 'place', 'The password');
+  } catch (thrown) {
+    error = thrown;
+  }
+
+  expect(error).toMatchObject({
+    code: 'CONFLICT',
+    message:
+      'The password was sealed with a key that is not here ("k1"). Save it again, or put its key back (SECRETS_KEYS)',
+    details: { reason: 'unreadableSecret', keyID: 'k1' },
+  });
+  expect([isUnreadable(error), isUnreadable(new Error('none'))]).toEqual([true, false]);
 });
 
 test('the newest key seals, and every key opens', () => {
@@ -55,7 +89,7 @@ test('the newest key seals, and every key opens', () => {
   const after = both.seal('text', 'place');
 
   expect(both.open(before, 'place')).toBe('text');
-  expect([both.isCurrent(before), both.isCurrent(after)]).toEqual([false, true]);
+  expect([both.isCurrent(before, 'place'), both.isCurrent(after, 'place')]).toEqual([false, true]);
   expect(createKeyRing([second]).open(after, 'place')).toBe('text');
 });
 
@@ -90,6 +124,15 @@ describe('SECRETS_KEYS', () => {
     expect(() => readConfig({ ...base, SECRETS_KEYS: `${text(first)},${text({ ...second, id: 'k1' })}` })).toThrow(
       'a keyID of its own',
     );
+  });
+
+  test('has ids that are fingerprints only with their own keys', () => {
+    const { key } = aKey('k1');
+    const read = (id: string, of: Buffer) => readConfig({ ...base, SECRETS_KEYS: text({ id, key: of }) }).secrets.keys;
+
+    expect(read(fingerprintOf(key), key)).toEqual([{ id: fingerprintOf(key), key }]);
+    expect(() => read(fingerprintOf(key), randomBytes(32))).toThrow('key 1 is not the key of its keyID key-');
+    expect(read('key-1', key)).toEqual([{ id: 'key-1', key }]);
   });
 
   test('is required in production', () => {

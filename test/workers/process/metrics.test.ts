@@ -323,6 +323,7 @@ test('a worker is alive before it starts, ready when it has started, and not rea
       schema: 'ok',
       backplane: 'ok',
       tenantDatabases: 'ok',
+      secrets: 'ok',
       draining: false,
       lease: 'ok',
     };

@@ -73,9 +73,9 @@ export function createOAuthConnections({ pool, secrets, providers, fetch, logger
     return secrets.seal(JSON.stringify(tokens), sealedColumns.oauthTokens.context(id));
   }
 
-  function open(id: string, tokens: string): Tokens {
+  function open(id: string, tokens: string, what: string): Tokens {
     // Safe: only `seal` writes texts with this context.
-    return JSON.parse(secrets.open(tokens, sealedColumns.oauthTokens.context(id))) as Tokens;
+    return JSON.parse(secrets.open(tokens, sealedColumns.oauthTokens.context(id), what)) as Tokens;
   }
 
   /** Refreshes the tokens, or marks the connection as broken. False if another worker has the claim. */
@@ -110,7 +110,11 @@ export function createOAuthConnections({ pool, secrets, providers, fetch, logger
     const stored = await rows.read(use.tenantID, use.oauthConnectionID);
     if (stored.status === 'broken') throw mustReconnect(stored);
     checkHost(known.get(stored.provider), use.url);
-    const verdict = chooseToken(stored, open(stored.id, stored.tokens), refused);
+    const verdict = chooseToken(
+      stored,
+      open(stored.id, stored.tokens, `The OAuth connection to ${nameOf(stored)}`),
+      refused,
+    );
     if (verdict.use !== undefined) return verdict.use;
     if (verdict.isOver) {
       await rows.end(stored, 'The access token has expired, and the provider has sent no refresh token');
@@ -159,7 +163,7 @@ export function createOAuthConnections({ pool, secrets, providers, fetch, logger
     async revoke({ oauthConnectionID, provider, tokens }, signal) {
       const endpoint = endpointOf(provider);
       if (!endpoint.revoke) return false;
-      const { accessToken, refreshToken } = open(oauthConnectionID, tokens);
+      const { accessToken, refreshToken } = open(oauthConnectionID, tokens, `The OAuth connection to ${provider}`);
       // The refresh token first: with it, most providers revoke the access token and the whole grant.
       if (refreshToken !== null) await endpoint.revoke(refreshToken, 'refresh_token', signal);
       await endpoint.revoke(accessToken, 'access_token', signal);

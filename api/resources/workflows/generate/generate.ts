@@ -27,7 +27,7 @@ export const generateWorkflow = tenantRoute({
   ],
   body: WorkflowGenerate,
   response: WorkflowGeneration,
-  errors: ['429', '502', '504'],
+  errors: ['409', '429', '502', '504'],
   idempotent: false,
 
   async handle(

@@ -242,7 +242,7 @@ describe('rotation', () => {
     );
     expect(rows).toHaveLength(5);
     for (const { id, sealed } of rows) {
-      expect(both.isCurrent(sealed)).toBe(true);
+      expect(both.isCurrent(sealed, sealedColumns.tenantDBURL.context(id))).toBe(true);
       expect(onlyNew.open(sealed, sealedColumns.tenantDBURL.context(id))).toMatch(/app\d$/);
     }
 

@@ -132,7 +132,7 @@ async function remove(resource: RemoteResource, { reader, secrets, services, sig
   // it continues where it was when the creator has the permission again.
   if (current && current.status !== 'inactive') {
     const config = findListenerType(current.type)?.config.parse(current.config);
-    if (source.remoteResourceOf?.({ ...context, options: current.options, config }) === name) return;
+    if (source.remoteResourceOf?.({ ...context, options: current.options(), config }) === name) return;
   }
   await source.removeRemoteResource?.(context);
 }

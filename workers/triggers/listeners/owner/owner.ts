@@ -1,12 +1,13 @@
 import { z } from 'zod';
 import { startPeriodicTask } from '#shared/concurrency/periodic-task.ts';
 import { createSemaphore } from '#shared/concurrency/semaphore.ts';
-import type { KeyRing } from '#shared/core/key-ring.ts';
+import { toAppError } from '#shared/core/errors.ts';
+import { isUnreadable, type KeyRing } from '#shared/core/key-ring.ts';
 import type { Logger } from '#shared/core/logger.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import { createCountedQuota } from '#shared/tenants/counted-quotas.ts';
 import type { EventRecorder } from '#shared/triggers/listeners/event-recorder.ts';
-import type { ListenerReader } from '#shared/triggers/listeners/listener-reader.ts';
+import type { ListenerReader, ReadListener } from '#shared/triggers/listeners/listener-reader.ts';
 import { orderBy } from '#shared/triggers/listeners/order-key.ts';
 import { findListenerType } from '#shared/triggers/listeners/types/index.ts';
 import type { OutboundServices } from '../../../datasources/connectors/outbound-services.ts';
@@ -171,7 +172,9 @@ export function createListenerOwner({
     if (!read) return;
     // A config that was stored by an earlier version lacks newer fields.
     const config = Common.parse(findListenerType(read.type)?.config.parse(read.config));
-    const listener = { ...read, config };
+    const options = openOptions(read, entry);
+    if (!options) return;
+    const listener = { ...read, config, options: options.opened };
     const key = JSON.stringify([listener.type, listener.datasourceID, listener.config, listener.options]);
     if (before?.key === key || owned.get(listenerID) !== entry) return;
     const source = await sourceOf(listener.type);
@@ -184,6 +187,20 @@ export function createListenerOwner({
     if (owned.get(listenerID) !== entry) return;
     const runner = runListener({ listener, source, cursor: entry.claimed.cursor }, needs);
     entry.running = { runner, listener, source, key };
+  }
+
+  /** Undefined if a secret cannot be opened. The listener then shows why; a change of its datasource brings the next attempt. */
+  function openOptions(
+    read: ReadListener,
+    { claimed: { listenerID, cursor } }: Owned,
+  ): { opened: unknown } | undefined {
+    try {
+      return { opened: read.options() };
+    } catch (error) {
+      if (!isUnreadable(error)) throw error;
+      report({ listenerID, state: 'error', retryCount: 0, lastError: toAppError(error).message, cursor });
+      return undefined;
+    }
   }
 
   function stopSoon(listenerID: string, entry: Owned): void {

@@ -37,9 +37,10 @@ export interface Runner {
   stop(): Promise<void>;
 }
 
-/** A listener with its config as its type parses it. */
-export interface LiveListener extends Omit<ReadListener, 'config'> {
+/** A listener with its config and options as their types parse them. */
+export interface LiveListener extends Omit<ReadListener, 'config' | 'options'> {
   config: { orderBy: string };
+  options: unknown;
 }
 
 interface Start {

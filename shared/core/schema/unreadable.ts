@@ -1,0 +1,36 @@
+/** Secrets in options that no key here opens. */
+import type { z } from 'zod';
+import type { Json, JsonObject } from '../json.ts';
+import { isSealed, keyIDOf } from '../key-ring.ts';
+import { eachSecret, fieldContext, type Path, type SealContext, UNREADABLE } from './secret.ts';
+
+/** Opens what the keys here open, for an update. A mask cannot stand for one of the others. */
+export function openReadable(schema: z.ZodType, options: JsonObject, { secrets, context }: SealContext): JsonObject {
+  return eachSecret(schema, options, (value, path) => {
+    if (!isSealed(value)) return value;
+    const sealContext = fieldContext(context, path);
+    return secrets.canOpen(value, sealContext) ? (JSON.parse(secrets.open(value, sealContext)) as Json) : UNREADABLE;
+  });
+}
+
+export interface UnreadableField {
+  path: Path;
+  /** The name of the key that sealed it. */
+  keyID: string;
+}
+
+/** The secrets that no key here opens. */
+export function unreadableFields(
+  schema: z.ZodType,
+  options: JsonObject,
+  { secrets, context }: SealContext,
+): UnreadableField[] {
+  const found: UnreadableField[] = [];
+  eachSecret(schema, options, (value, path) => {
+    const keyID = typeof value === 'string' ? keyIDOf(value) : undefined;
+    if (keyID !== undefined && !secrets.canOpen(String(value), fieldContext(context, path)))
+      found.push({ path, keyID });
+    return value;
+  });
+  return found;
+}
