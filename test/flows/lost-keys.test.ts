@@ -182,6 +182,27 @@ test('an OAuth connection whose tokens are lost must be connected again, and is 
   expect((await api().get(`T/oauth-connections/${id}`)).body.oauthConnection.status).toBe('connected');
 });
 
+test('the owner of a database whose password is lost gets another, once for all who ask at once', async () => {
+  const sql = (text: string) => api().post('T/database/execute-raw-sql', { sql: text });
+  expect((await sql('create table kept (n int); insert into kept values (7)')).status).toBe(200);
+  await loseSecret('tenant_database', 'password', (id) => lost.seal('lost', `tenant_database:${id}:password`));
+  // As after a restart: no connection is left.
+  await using _other = await cluster.startWorker({}, ['tenant.database']);
+
+  const read = await Promise.all(Array.from({ length: 8 }, () => sql('select n from kept')));
+
+  expect(read.map(({ status, body }) => [status, JSON.stringify(body).includes('7')])).toEqual(
+    Array.from({ length: 8 }, () => [200, true]),
+  );
+  const { rows } = await cluster.pool.query<{ id: string; password: string }>(
+    'select id, password from tenant_database where tenant_id = $1',
+    [tenant.id],
+  );
+  expect(
+    rows.map(({ id, password }) => cluster.context.secrets.canOpen(password, `tenant_database:${id}:password`)),
+  ).toEqual([true]);
+});
+
 test('a webhook whose secret is lost asks its sender to come again', async () => {
   const options = { authType: 'header', authSecret: 'the lost one' };
   const { id } = await aListener(before(), { tenant, options });

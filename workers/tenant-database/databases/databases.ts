@@ -15,8 +15,9 @@ import type { Outbound } from '../../outbound/gate.ts';
 import { noConnectionFree, openFairly, refusalOf } from '../servers/fair-open.ts';
 import type { TenantServer, TenantServers } from '../servers/servers.ts';
 import { dialOwn, endpointOfOwn, endpointOfURL } from './endpoints.ts';
-import { beingMoved, createProvisioner, type OwnDatabase } from './provision.ts';
-import { dropAsOwner, roleWhenFull } from './quota.ts';
+import { beingMoved, openPassword, roleWhenFull } from './owner-role.ts';
+import { createProvisioner, type OwnDatabase } from './provision.ts';
+import { dropAsOwner } from './quota.ts';
 
 /** The databases of tenants: the one a tenant has configured, else one that is created when the tenant first needs it. */
 export interface TenantDatabases extends AsyncDisposable {
@@ -116,7 +117,7 @@ export function createTenantDatabases({ pool, secrets, outbound, servers }: Need
     if (row.id === null) return ownSource(tenantID, await provide(tenantID, signal));
     if (row.is_full) full.add(tenantID);
     else full.delete(tenantID);
-    return ownSource(tenantID, openRow({ ...row, id: row.id }), row.is_full ?? false);
+    return ownSource(tenantID, await openRow({ ...row, id: row.id }), row.is_full ?? false);
   }
 
   /** Reads the row of the tenant and its database; waits while the database is moved to another server. */
@@ -131,7 +132,8 @@ export function createTenantDatabases({ pool, secrets, outbound, servers }: Need
   }
 
   function configuredSource(tenantID: string, sealed: string): ConnectionSource<PostgresConnection> {
-    const url = () => secrets.open(sealed, sealedColumns.tenantDBURL.context(tenantID));
+    const url = () =>
+      secrets.open(sealed, sealedColumns.tenantDBURL.context(tenantID), "The URL of the tenant's database");
     return { key: sealed, open: (signal) => openPostgresConnection(endpointOfURL(url()), outbound.connect, signal) };
   }
 
@@ -154,14 +156,9 @@ export function createTenantDatabases({ pool, secrets, outbound, servers }: Need
     }
   }
 
-  function openRow({ id, server, database_name, role_name, password }: Row & { id: string }): OwnDatabase {
-    return {
-      id,
-      server,
-      databaseName: database_name,
-      roleName: role_name,
-      password: secrets.open(password, sealedColumns.tenantDatabasePassword.context(id)),
-    };
+  async function openRow(row: Row & { id: string }): Promise<OwnDatabase> {
+    const { id, server, database_name: databaseName, role_name: roleName } = row;
+    return { id, server, databaseName, roleName, password: await openPassword(row, { pool, secrets, servers }) };
   }
 
   function ownSource(tenantID: string, owned: OwnDatabase, isFull = false): ConnectionSource<PostgresConnection> {

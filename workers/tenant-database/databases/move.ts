@@ -3,11 +3,11 @@ import { newID } from '#shared/core/ids.ts';
 import type { KeyRing } from '#shared/core/key-ring.ts';
 import type { Logger } from '#shared/core/logger.ts';
 import { inTransaction, type Pool, type PoolClient } from '#shared/db/pool.ts';
-import { sealedColumns } from '#shared/db/sealed-columns.ts';
 import { withTenantDatabaseLock } from '#shared/tenants/database-lock.ts';
 import { quoteLiteral, quoteName } from '../quote.ts';
 import type { TenantServer, TenantServers } from '../servers/servers.ts';
 import { copyDatabase, requirePrograms } from './dump.ts';
+import { openPassword } from './owner-role.ts';
 import { hasPrepared } from './prepared.ts';
 import { make, type OwnDatabase } from './provision.ts';
 import { dropRoleAndDatabase, endSessions } from './removals.ts';
@@ -63,7 +63,7 @@ export async function moveDatabase(
   });
 }
 
-async function find(tenantID: string, { pool, secrets }: MoveNeeds): Promise<OwnDatabase> {
+async function find(tenantID: string, { pool, secrets, servers }: MoveNeeds): Promise<OwnDatabase> {
   const { rows } = await pool.query<{
     id: string;
     server: string;
@@ -83,7 +83,7 @@ async function find(tenantID: string, { pool, secrets }: MoveNeeds): Promise<Own
     server,
     databaseName,
     roleName,
-    password: secrets.open(row.password, sealedColumns.tenantDatabasePassword.context(id)),
+    password: await openPassword(row, { pool, secrets, servers }),
   };
 }
 

@@ -1,5 +1,4 @@
-import { createHash, createHmac, pbkdf2, randomBytes } from 'node:crypto';
-import { promisify } from 'node:util';
+import { randomBytes } from 'node:crypto';
 import { AppError } from '#shared/core/errors.ts';
 import { newID } from '#shared/core/ids.ts';
 import type { KeyRing } from '#shared/core/key-ring.ts';
@@ -8,6 +7,7 @@ import { sealedColumns } from '#shared/db/sealed-columns.ts';
 import { withTenantDatabaseLock } from '#shared/tenants/database-lock.ts';
 import { quoteLiteral, quoteName } from '../quote.ts';
 import type { TenantServer, TenantServers } from '../servers/servers.ts';
+import { beingMoved, newPassword, openPassword, scramVerifier } from './owner-role.ts';
 
 /** A database that Gantry has created for a tenant. */
 export interface OwnDatabase {
@@ -54,7 +54,7 @@ export function createProvisioner({ pool, secrets, servers }: Needs): Provisione
     return withTenantDatabaseLock(pool, tenantID, async (connection) => {
       const row = await find(connection, tenantID);
       if (!row) throw new AppError('NOT_FOUND', 'Tenant not found');
-      const database = open(row);
+      const database = await open(row);
       if (row.ready) return database;
       await make(servers.get(row.server), database);
       await connection.query('update tenant_database set ready_at = now() where id = $1', [row.id]);
@@ -65,10 +65,7 @@ export function createProvisioner({ pool, secrets, servers }: Needs): Provisione
   /** Stores the names before they are used, so that an interrupted creation is finished later or dropped with the tenant. */
   async function announce(tenantID: string): Promise<void> {
     const id = newID();
-    const password = secrets.seal(
-      randomBytes(24).toString('base64url'),
-      sealedColumns.tenantDatabasePassword.context(id),
-    );
+    const password = secrets.seal(newPassword(), sealedColumns.tenantDatabasePassword.context(id));
     const name = `tenant_${randomBytes(12).toString('hex')}`;
     await servers.assign((client, server) =>
       client.query(
@@ -80,14 +77,9 @@ export function createProvisioner({ pool, secrets, servers }: Needs): Provisione
     );
   }
 
-  function open({ id, server, database_name, role_name, password }: Row): OwnDatabase {
-    return {
-      id,
-      server,
-      databaseName: database_name,
-      roleName: role_name,
-      password: secrets.open(password, sealedColumns.tenantDatabasePassword.context(id)),
-    };
+  async function open(row: Row): Promise<OwnDatabase> {
+    const { id, server, database_name: databaseName, role_name: roleName } = row;
+    return { id, server, databaseName, roleName, password: await openPassword(row, { pool, secrets, servers }) };
   }
 
   return {
@@ -106,13 +98,6 @@ export function createProvisioner({ pool, secrets, servers }: Needs): Provisione
 
 const MOVING = `
 select coalesce(moving_until > clock_timestamp(), false) as moving from tenant_database where id = $1 for update`;
-
-export function beingMoved(): AppError {
-  return new AppError('UNAVAILABLE', "The tenant's database is being moved to another server; nothing was done", {
-    retryAfter: 10,
-    details: { begun: false },
-  });
-}
 
 /** Creates what is missing of role and database. */
 export async function make(
@@ -226,15 +211,3 @@ async function makeDatabase(
 const FIND_TEMPLATE = `
 select case when shobj_description(oid, 'pg_database') = 'template of tenant databases' then 'template1' else 'template0' end as template
 from pg_database where datname = 'template1'`;
-
-const derive = promisify(pbkdf2);
-const ITERATIONS = 4096;
-
-/** Computes what Postgres stores for a password (SCRAM-SHA-256, RFC 5803). */
-export async function scramVerifier(password: string): Promise<string> {
-  const salt = randomBytes(16);
-  const salted = await derive(password, salt, ITERATIONS, 32, 'sha256');
-  const keyed = (text: string) => createHmac('sha256', salted).update(text).digest();
-  const storedKey = createHash('sha256').update(keyed('Client Key')).digest('base64');
-  return `SCRAM-SHA-256$${ITERATIONS}:${salt.toString('base64')}$${storedKey}:${keyed('Server Key').toString('base64')}`;
-}

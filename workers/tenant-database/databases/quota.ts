@@ -1,11 +1,11 @@
 import type { KeyRing } from '#shared/core/key-ring.ts';
 import type { Logger } from '#shared/core/logger.ts';
 import type { Pool, PoolClient } from '#shared/db/pool.ts';
-import { sealedColumns } from '#shared/db/sealed-columns.ts';
 import { tryTenantDatabaseLock } from '#shared/tenants/database-lock.ts';
 import { quoteLiteral, quoteName } from '../quote.ts';
 import type { TenantServer, TenantServers } from '../servers/servers.ts';
-import { type OwnDatabase, scramVerifier, setDefaults } from './provision.ts';
+import { openPassword, roleWhenFull, scramVerifier } from './owner-role.ts';
+import { type OwnDatabase, setDefaults } from './provision.ts';
 import { dropRole, endSessions } from './removals.ts';
 import { reopenDatabase } from './reopen-database.ts';
 
@@ -38,11 +38,6 @@ const MAX_SHARED_BYTES = 64 * 1024;
 
 /** A full database takes writes again below this share of its quota, so that it does not change all the time. */
 const FREE_AGAIN = 0.95;
-
-/** The role that requests get in place of the owner while the database is over its quota. */
-export function roleWhenFull(roleName: string): string {
-  return `${roleName}_full`;
-}
 
 /**
  * Measures databases that were not measured for a minute. One over its quota is closed to its owner: the owner may grant itself
@@ -93,10 +88,10 @@ async function clearTexts(
 
 async function switchAccess(row: Row, isFull: boolean, { pool, servers, secrets, logger }: Needs): Promise<void> {
   const { database_name: databaseName, role_name: roleName } = row;
-  const password = secrets.open(row.password, sealedColumns.tenantDatabasePassword.context(row.id));
-  const database = { id: row.id, server: row.server, databaseName, roleName, password };
-  const server = servers.get(row.server);
   try {
+    const server = servers.get(row.server);
+    const password = await openPassword(row, { pool, secrets, servers });
+    const database = { id: row.id, server: row.server, databaseName, roleName, password };
     await tryTenantDatabaseLock(pool, row.tenant_id, async () => {
       const { rowCount } = await pool.query('select from tenant_database where id = $1 and server = $2', [
         row.id,

@@ -1,0 +1,89 @@
+import { createHash, createHmac, pbkdf2, randomBytes } from 'node:crypto';
+import { promisify } from 'node:util';
+import { AppError } from '#shared/core/errors.ts';
+import type { KeyRing } from '#shared/core/key-ring.ts';
+import { inTransaction, type Pool } from '#shared/db/pool.ts';
+import { sealedColumns } from '#shared/db/sealed-columns.ts';
+import { quoteLiteral, quoteName } from '../quote.ts';
+import type { TenantServers } from '../servers/servers.ts';
+
+/** The role that requests get in place of the owner while the database is over its quota. */
+export function roleWhenFull(roleName: string): string {
+  return `${roleName}_full`;
+}
+
+export function newPassword(): string {
+  return randomBytes(24).toString('base64url');
+}
+
+interface Row {
+  id: string;
+  server: string;
+  role_name: string;
+  /** Sealed. */
+  password: string;
+}
+
+interface Needs {
+  pool: Pool;
+  secrets: KeyRing;
+  servers: Pick<TenantServers, 'get'>;
+}
+
+/**
+ * Opens the password of the owner of a database. One that was sealed with a key that is not here is replaced: the deployment's role may
+ * give the owner another. Refused while the database is moved to another server.
+ */
+export async function openPassword(row: Row, needs: Needs): Promise<string> {
+  const { secrets } = needs;
+  const context = sealedColumns.tenantDatabasePassword.context(row.id);
+  return secrets.canOpen(row.password, context)
+    ? secrets.open(row.password, context)
+    : await replacePassword(row, context, needs);
+}
+
+/** Another process may have replaced it meanwhile. If this is interrupted before the commit, the next use replaces it again. */
+async function replacePassword(
+  { id, server, role_name: owner }: Row,
+  context: string,
+  { pool, secrets, servers }: Needs,
+): Promise<string> {
+  const password = newPassword();
+  const sealed = secrets.seal(password, context);
+  const verifier = quoteLiteral(await scramVerifier(password));
+  return await inTransaction(pool, async (client) => {
+    const { rows } = await client.query<{ password: string; moving: boolean }>(LOCK, [id]);
+    const [row] = rows;
+    if (!row || row.moving) throw beingMoved();
+    if (secrets.canOpen(row.password, context)) return secrets.open(row.password, context);
+    const { admin } = servers.get(server);
+    const roles = await admin.query<{ name: string }>('select rolname as name from pg_roles where rolname = any($1)', [
+      [owner, roleWhenFull(owner)],
+    ]);
+    for (const { name } of roles.rows) await admin.query(`alter role ${quoteName(name)} password ${verifier}`);
+    await client.query('update tenant_database set password = $2 where id = $1', [id, sealed]);
+    return password;
+  });
+}
+
+const LOCK = `
+select password, coalesce(moving_until > clock_timestamp(), false) as moving from tenant_database where id = $1 for update`;
+
+export function beingMoved(): AppError {
+  return new AppError('UNAVAILABLE', "The tenant's database is being moved to another server; nothing was done", {
+    retryAfter: 10,
+    details: { begun: false },
+  });
+}
+
+const derive = promisify(pbkdf2);
+const ITERATIONS = 4096;
+
+/** Computes what Postgres stores for a password (SCRAM-SHA-256, RFC 5803). */
+export async function scramVerifier(password: string): Promise<string> {
+  const salt = randomBytes(16);
+  const salted = await derive(password, salt, ITERATIONS, 32, 'sha256');
+  const keyed = (text: string) => createHmac('sha256', salted).update(text).digest();
+  const storedKey = createHash('sha256').update(keyed('Client Key')).digest('base64');
+  return `SCRAM-SHA-256$${ITERATIONS}:${salt.toString('base64')}$${storedKey}:${keyed('Server Key').toString('base64')}`;
+}
