@@ -99,6 +99,7 @@ export async function createWorker({ config, logger, queueNames, pages }: Worker
     bytes,
   } = opened;
   const { cronLateMs: lateMs } = config.worker;
+  const { messages } = backplane;
   const cron = resources.use(createCronScheduler({ pool, runs, rights: opened.rights, lateMs, messages, logger }));
   const workflowEvents = createEvents({ pool, runs, rights: opened.rights });
   const sweep = createSweep({

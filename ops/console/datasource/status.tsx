@@ -8,8 +8,18 @@ const looks: Record<Schemas['Datasource']['connectionStatus'], { word: string; t
   failed: { word: 'Failed', tone: 'bad' },
 };
 
-/** The result and the time of the last test of the connection. */
-export function ConnectionStatus({ of: { connectionStatus, testedAt } }: { of: Schemas['Datasource'] }) {
+/** The result and the time of the last test of the connection, or that its secrets cannot be read. */
+export function ConnectionStatus({
+  of: { connectionStatus, testedAt, unreadableSecrets },
+}: {
+  of: Schemas['Datasource'];
+}) {
+  if (unreadableSecrets.length > 0)
+    return (
+      <span className="status" data-tone="bad">
+        Secrets unreadable
+      </span>
+    );
   const { word, tone } = looks[connectionStatus];
   return (
     <>

@@ -19,6 +19,7 @@ import { ConnectionStatus } from '../datasource/status.tsx';
 import { Confirm } from '../ui/confirm.tsx';
 import { faultsIn, faultsOf } from '../ui/faults.ts';
 import { JSONView } from '../ui/json.tsx';
+import { Notice } from '../ui/notice.tsx';
 import { PageTitle } from '../ui/page.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { RowMenu } from '../ui/row-menu.tsx';
@@ -75,7 +76,14 @@ function OneDatasource({ ids, source, forms }: Props) {
           </Button>
         )}
       </PageTitle>
-      <div className="said">{test.error && <Problem error={test.error} />}</div>
+      <div className="said">
+        {source.unreadableSecrets.length > 0 && (
+          <Notice tone="bad" title="Sealed with a key that is not here">
+            {`${source.unreadableSecrets.join(', ')}. Give it again and save, or ask the operator for the key.`}
+          </Notice>
+        )}
+        {test.error && <Problem error={test.error} />}
+      </div>
       <div className="split">
         {may('datasource.update') ? (
           <Settings ids={ids} source={source} forms={forms} onSaved={refresh} />

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { createKeyRing } from '#shared/core/key-ring.ts';
 import { aDatasource, aWorkflow } from '#test/support/factories.ts';
 import { expectAccessible, forgetRefusals, type Stage } from './stage.ts';
 
@@ -107,6 +108,25 @@ export function assetTests(stage: () => Stage): void {
     await past.getByRole('button', { name: 'Backfill' }).click();
     await past.getByRole('row', { name: /done: 2 of 2 ticks/ }).waitFor({ timeout: 20_000 });
     await expectAccessible(page, { name: 'cron-job', shows: 'Past ticks' });
+  });
+
+  test('a datasource whose secret was sealed with a key that is not here says so, until another is saved', async () => {
+    const { cluster, page, go, path, tenant } = stage();
+    const lost = createKeyRing([{ id: 'lost', key: Buffer.alloc(32, 3) }]);
+    const { context } = cluster;
+    const before = { ...cluster, context: { ...context, secrets: { ...context.secrets, ...lost } } };
+    const options = { baseUrl: cluster.baseURL, authType: 'bearer', bearerToken: 'the lost one' };
+    const { id } = await aDatasource(before, { tenant, title: 'Lost', type: 'restapi', options });
+    await go(path('/datasources'));
+    await page.getByRole('row', { name: /^Lost restapi Secrets unreadable/ }).waitFor();
+    await page.getByRole('link', { name: 'Lost' }).click();
+    await page.getByText('Sealed with a key that is not here').waitFor();
+    await expectAccessible(page, { name: 'datasource-lost', shows: 'bearerToken. Give it again' });
+    await page.getByLabel('Bearer token').fill('another one');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('Sealed with a key that is not here').waitFor({ state: 'detached' });
+    await page.getByRole('status').getByText('Not tested').waitFor();
+    await cluster.pool.query('delete from datasource where id = $1', [id]);
   });
 
   test('connections are tested from the list, also one that fails', async () => {

@@ -135,7 +135,7 @@ function DeleteVariable({ tenantID, variable: { id, name }, onDeleted, onClose }
   );
 }
 
-function valueText({ value, isSecret }: Variable): string {
-  if (isSecret) return 'secret';
+function valueText({ value, isSecret, isReadable }: Variable): string {
+  if (isSecret) return isReadable ? 'secret' : 'secret, sealed with a key that is not here: give it again';
   return withoutTurning(typeof value === 'string' ? value : (JSON.stringify(value) ?? '')).slice(0, 300);
 }
