@@ -1,5 +1,6 @@
 import { type AuditRecord, insertFrom } from '../access/audit/records.ts';
 import { startEntryOf } from '../access/audit/run-starts.ts';
+import { textOf } from '../concurrency/write-json.ts';
 import type { Caller } from '../core/caller.ts';
 import type { AppError } from '../core/errors.ts';
 import { newID } from '../core/ids.ts';
@@ -90,7 +91,15 @@ function statementFor(statements: Statements, runs: readonly NewRun[], rows: Ret
   const hasTags = runs.some(({ tags = [] }) => tags.length > 0);
   const entries = runs.flatMap((run, index) => startEntryOf(rows[index]?.id, run) ?? []);
   const statement = statements[hasTags ? 'tagged' : 'plain'][entries.length > 0 ? 'recorded' : 'silent'];
-  return { ...statement, values: [JSON.stringify(rows), ...(entries.length > 0 ? [JSON.stringify(entries)] : [])] };
+  return {
+    ...statement,
+    values: [`[${rows.map(rowText).join(',')}]`, ...(entries.length > 0 ? [JSON.stringify(entries)] : [])],
+  };
+}
+
+/** A row as JSON. The input may be large, and was written when its bytes were counted. */
+function rowText({ input, ...row }: ReturnType<typeof toRows>[number]): string {
+  return `${JSON.stringify(row).slice(0, -1)},"input":${textOf(input)}}`;
 }
 
 interface Once {

@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache';
 import { type QuotaName, quotaExceeded, readQuotas } from '../access/quotas.ts';
-import { yieldToEventLoop } from '../concurrency/cooperative.ts';
+import { writeJSON } from '../concurrency/write-json.ts';
 import type { AppError } from '../core/errors.ts';
-import { hasMoreParts, type JsonObject } from '../core/json.ts';
+import type { JsonObject } from '../core/json.ts';
 import { maxEntries } from '../core/lru.ts';
 import type { Pool } from '../db/pool.ts';
 import { onPool } from '../db/query.ts';
@@ -62,12 +62,10 @@ export interface RunsInFlight {
   ): Promise<{ granted: number; refusal: AppError | undefined }>;
 }
 
-/** Inputs with more parts take so long to serialize that other requests are let through first. */
-const MANY_PARTS = 1_000;
-
 async function sizeOf(inputs: readonly JsonObject[]): Promise<number> {
-  if (hasMoreParts(inputs, MANY_PARTS)) await yieldToEventLoop();
-  return inputs.reduce((sum, input) => sum + Buffer.byteLength(JSON.stringify(input)), 0);
+  let bytes = 0;
+  for (const input of inputs) bytes += Buffer.byteLength(await writeJSON(input));
+  return bytes;
 }
 
 /** Counts one quota in the way that `createRunsInFlight` describes. */
