@@ -1,5 +1,8 @@
+import { Worker } from 'node:worker_threads';
 import { describe, expect, test, vi } from 'vitest';
-import { eventLoop } from '#shared/concurrency/event-loop-scheduler.ts';
+import { createMemoryBudget } from '#shared/concurrency/memory-budget.ts';
+import { withReservation } from '#shared/concurrency/work-context.ts';
+import { findStatements } from '#workers/tenant-database/read-sql.ts';
 import { requireExpressions, splitStatements, withoutParentheses } from '#workers/tenant-database/sql-text.ts';
 
 const textsOf = async (sql: string, max = 200) => (await splitStatements(sql, max)).map(({ text }) => text);
@@ -23,25 +26,50 @@ describe('statements', () => {
   });
 });
 
-const LENGTH = 200_000;
-const long = (unit: string) => unit.repeat(LENGTH / unit.length);
+describe('long SQL', () => {
+  const units = [';', '(', 'a,', "'' ", '$a$ ', '--\n', 'select 1;', '/'];
 
-describe('two hundred thousand characters', () => {
-  test.each([';', '(', 'a,', "'' ", '$a$ ', '--\n', 'select 1;', '/'])(
-    'of %j are read with pauses for the event loop',
-    async (unit) => {
-      using yields = vi.spyOn(eventLoop, 'yield');
-      const clock = vi.spyOn(performance, 'now');
-      let ms = 0;
-      clock.mockImplementation(() => (ms += 10));
+  test.each(units)('of %j is read as short SQL is, in a thread', async (unit) => {
+    const sql = `begin; ${unit.repeat(200_000 / unit.length)}`;
+    const here = findStatements(sql, 200).map(({ start, end, words }) => ({
+      text: sql.slice(start, end).trim(),
+      words,
+    }));
+    using sent = vi.spyOn(Worker.prototype, 'postMessage');
 
-      await splitStatements(long(unit), 200);
-      clock.mockRestore();
+    expect(await splitStatements(sql, 200)).toEqual(here);
+    expect(sent).toHaveBeenCalledOnce();
+  });
 
-      // The clock is read after each 256 tokens, and says that it is time.
-      expect(yields.mock.calls.length).toBeGreaterThan(0);
-    },
-  );
+  test('as an expression has its fault, from a thread', async () => {
+    const text = `${'a + '.repeat(50_000)}1)`;
+
+    await expect(requireExpressions([{ text, field: 'check' }])).rejects.toThrow(
+      'check: has a parenthesis that was not opened',
+    );
+    await requireExpressions([{ text: `${'a + '.repeat(50_000)}1`, field: 'check' }]);
+  });
+
+  test('of several callers is read one after another', async () => {
+    const sql = `${';'.repeat(200_000)}select `;
+
+    const all = await Promise.all([1, 2, 3].map((n) => splitStatements(sql + n, 200)));
+
+    expect(all.map((found) => found.map(({ text }) => text))).toEqual([['select 1'], ['select 2'], ['select 3']]);
+  });
+
+  test('counts in the budget of bytes while it is read', async () => {
+    const flow = { tenantID: 'a' };
+    const read = async (maxBytes: number) => {
+      const budget = createMemoryBudget({ maxBytes });
+      using reservation = budget.openReservation(flow);
+      await withReservation(flow, reservation, () => splitStatements(';'.repeat(200_000), 200));
+      return budget.used;
+    };
+
+    await expect(read(300_000)).rejects.toMatchObject({ code: 'PAYLOAD_TOO_LARGE' });
+    expect(await read(3_000_000)).toBe(0);
+  });
 });
 
 describe('an expression', () => {
