@@ -3,7 +3,7 @@ import { routes } from '#api/app/routes.ts';
 import type { Route } from '#api/http/route/route.ts';
 import { type AIProviderServer, startAIProvider } from '../servers/ai-provider.ts';
 import { redisURL } from '../support/backplane.ts';
-import type { Client } from '../support/client.ts';
+import { type Client, lenient } from '../support/client.ts';
 import { type Cluster, startCluster } from '../support/cluster.ts';
 import { anOperator, aTenant, type TestTenant } from '../support/factories.ts';
 import { callRoute, makeParams, nameOf, permittedClient, queuesOfRoutes } from '../support/route-calls.ts';
@@ -76,6 +76,10 @@ describe.each([...sample(cases, { name: `route on ${redisURL ? 'redis' : 'postgr
       const { success, ...fields } = answer.body;
       // Parsing again drops nothing: the answer has no undeclared field.
       expect(route.response.parse(fields)).toEqual(fields);
+
+      if (route.method !== 'get') return;
+      const { body } = await callRoute(client, route, params, { query: 'orderBy=title', headers: lenient });
+      expect(body.unknownFields).toEqual([{ path: ['orderBy'], message: expect.stringContaining('not known here') }]);
     });
   },
 );
