@@ -27,7 +27,7 @@ export interface KeyRing {
   /** The id that sealed texts get now; undefined without keys. */
   readonly newestID: string | undefined;
   seal(text: string, context: string): string;
-  /** Throws an error that `isUnreadable` recognizes if no key here opens it. `what` names the secret in that error. */
+  /** Throws an error that `isUnreadableSecret` recognizes if no key here opens it. `what` names the secret in that error. */
   open(sealed: string, context: string, what?: string): string;
   /** Whether one of the keys opens it. */
   canOpen(sealed: string, context: string): boolean;
@@ -117,7 +117,7 @@ export function keyIDOf(sealed: string): string | undefined {
 }
 
 /** Whether a secret could not be opened with the keys that are here. */
-export function isUnreadable(error: unknown): boolean {
+export function isUnreadableSecret(error: unknown): boolean {
   return error instanceof AppError && (error.details as { reason?: unknown } | undefined)?.reason === UNREADABLE;
 }
 

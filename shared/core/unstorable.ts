@@ -1,5 +1,5 @@
 /** Far deeper than real documents, and far below the limits of Postgres and of our own recursions. */
-const MAX_LEVELS = 200;
+export const MAX_LEVELS = 200;
 
 /** Postgres keeps neither in a text. */
 export const UNSTORABLE = 'must not contain the character NUL or half of a surrogate pair';

@@ -1,14 +1,17 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
+import { runCooperatively, yieldToEventLoop } from '../concurrency/cooperative.ts';
 import { createKeyedSemaphores, IN_ORDER } from '../concurrency/semaphore.ts';
 import { currentReservation } from '../concurrency/work-context.ts';
+import { writing } from '../concurrency/write-json.ts';
 import { Counter, createTenantLabel, type TenantLabel } from '../core/counter.ts';
 import { AppError, reviveError, toAppError, WireError } from '../core/errors.ts';
 import { newID } from '../core/ids.ts';
-import { OwnJson } from '../core/json.ts';
-import type { KeyRing } from '../core/key-ring.ts';
+import { type Json, OwnJson, ofParsedJSON } from '../core/json.ts';
+import { isUnreadableSecret, type KeyRing } from '../core/key-ring.ts';
 import type { Logger } from '../core/logger.ts';
+import { parseInPieces } from '../core/parse-in-pieces.ts';
 import type { Pool } from '../db/pool.ts';
 import type { Backplane, Messages } from './backplane/index.ts';
 import type { Producer } from './producer.ts';
@@ -105,7 +108,7 @@ export function createRPC({ backplane, producer, pool, secrets, logger, tenant =
     const tenantID = options.limitKeys?.tenant ?? options.limitKeys?.user;
     await sendRequest(definition, request, { askID, deadline, tenantID });
     const sealed = await awaitReply(askID, replies.first, { deadline, signal });
-    if (sealed !== undefined) return definition.response.parse(openReply(askID, sealed));
+    if (sealed !== undefined) return definition.response.parse(await openReply(askID, sealed));
     throw await giveUp(definition, askID, signal);
   }
 
@@ -142,10 +145,14 @@ export function createRPC({ backplane, producer, pool, secrets, logger, tenant =
     sent: { askID: string; deadline: number; tenantID: string | undefined },
   ): Promise<void> {
     const { askID } = sent;
-    const parsed = definition.request.parse(request);
+    // Our own code has made it, of values that are JSON.
+    const parsed = ofParsedJSON(() => definition.request.parse(request));
     // Safe: it was parsed with the definition's own schema.
     const isShort = definition.isShort(parsed as never);
-    const sealed = secrets.seal(JSON.stringify(parsed), rpcContext(askID, 'question'));
+    const text = await runCooperatively(writing(parsed as Json));
+    await yieldForLarge(text);
+    const sealed = secrets.seal(text, rpcContext(askID, 'question'));
+    await yieldForLarge(text);
     try {
       await producer.enqueue(definition, [{ ...sent, replyTo, sealed, isShort }], { timeoutMs: ENQUEUE_TIMEOUT_MS });
     } catch (error) {
@@ -184,10 +191,12 @@ export function createRPC({ backplane, producer, pool, secrets, logger, tenant =
   }
 
   /** The response; throws the error that the worker sent instead of one. */
-  function openReply(askID: string, sealed: string): unknown {
+  async function openReply(askID: string, sealed: string): Promise<unknown> {
     const context = rpcContext(askID, 'answer');
-    if (!secrets.canOpen(sealed, context)) throw otherKeys();
-    const outcome = RPCOutcome.parse(JSON.parse(secrets.open(sealed, context)));
+    await yieldForLarge(sealed);
+    const text = openMessage(secrets, sealed, context);
+    await yieldForLarge(text);
+    const outcome = RPCOutcome.parse(await parseLarge(text));
     if ('error' in outcome) throw reviveError(outcome.error);
     return outcome.answer;
   }
@@ -262,6 +271,19 @@ export async function claimRequest(pool: Pool, askID: string): Promise<boolean> 
   return rowCount === 1;
 }
 
+/** Characters of a text that is sealed, opened or parsed in a turn of the event loop of its own: to seal five megabytes takes 10 ms. */
+const LARGE = 500_000;
+
+/** Parses a text that our own code has written; a large one with pauses. */
+export async function parseLarge(text: string): Promise<unknown> {
+  return text.length > LARGE ? await runCooperatively(parseInPieces(text)) : JSON.parse(text);
+}
+
+/** Waits for a turn of the event loop if the text is large. */
+export async function yieldForLarge(text: string): Promise<void> {
+  if (text.length > LARGE) await yieldToEventLoop();
+}
+
 /** The reply, or undefined when the time is up or the signal aborts. */
 async function firstOf<T>(
   reply: Promise<T>,
@@ -286,12 +308,17 @@ export function replyMarginMs(leftMs: number): number {
   return Math.floor(Math.min(250, leftMs / 4));
 }
 
-/** Each process must be able to open what any other has sealed. */
-export function otherKeys(): AppError {
-  return new AppError(
-    'INTERNAL_ERROR',
-    'The processes of this deployment have different keys: set SECRETS_KEYS the same for all',
-  );
+/** The text of a sealed request or answer. Each process must be able to open what any other has sealed. */
+export function openMessage(secrets: KeyRing, sealed: string, context: string): string {
+  try {
+    return secrets.open(sealed, context);
+  } catch (error) {
+    if (!isUnreadableSecret(error)) throw error;
+    throw new AppError(
+      'INTERNAL_ERROR',
+      'The processes of this deployment have different keys: set SECRETS_KEYS the same for all',
+    );
+  }
 }
 
 /** The error of a timeout: the same, whether the caller or the worker detects it first. */

@@ -1,5 +1,7 @@
 /** Fields of a body, each with one of `hostileValues`, which together take as long as possible to check: a route, a place, a value. */
 export const hostileFields = [
+  ['post /api/v1/tenants/:tenantID/workflows/:workflowID/execute', '.args', 'many keys'],
+  ['post /api/v1/tenants/:tenantID/database/execute-raw-sql', '.sql', 'semicolons'],
   ['post /api/v1/auth/config/:tenantID', '.config', 'many keys of objects'],
   ['post /api/v1/auth/config/:tenantID', '.config{}', 'empty lists'],
   ['post /api/v1/tenants/:tenantID/queries', '.dataQueryOptions', 'many keys of templates'],

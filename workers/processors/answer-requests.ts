@@ -1,10 +1,18 @@
 import type { z } from 'zod';
 import { currentReservation, Permit } from '#shared/concurrency/work-context.ts';
 import { AppError, type ErrorCode, toWireError } from '#shared/core/errors.ts';
-import type { Json } from '#shared/core/json.ts';
+import { type Json, ofParsedJSON } from '#shared/core/json.ts';
 import { rpcContext } from '#shared/messaging/queues/define-rpc.ts';
 import type { AnyRPC } from '#shared/messaging/queues/index.ts';
-import { claimRequest, otherKeys, type RPCOutcome, replyMarginMs, tooLate } from '#shared/messaging/rpc.ts';
+import {
+  claimRequest,
+  openMessage,
+  parseLarge,
+  type RPCOutcome,
+  replyMarginMs,
+  tooLate,
+  yieldForLarge,
+} from '#shared/messaging/rpc.ts';
 import { knownError } from '../outbound/upstream-error.ts';
 import type { ProcessorContext } from './consume.ts';
 
@@ -40,7 +48,7 @@ export function answerRequests<D extends AnyRPC>(definition: D, handle: RPCHandl
     if (!(await claimRequest(context.pool, askID))) return { outcome: 'withdrawn' };
     const outcome = await permit.run(() =>
       outcomeOf(context, until, async () => {
-        const request = openRequest(definition, payload, context);
+        const request = await openRequest(definition, payload, context);
         return definition.response.parse(await handle({ request, signal: until }, context));
       }),
     );
@@ -61,16 +69,16 @@ async function acquirePermit(
   return isAcquired ? new Permit(answering, flow, bytes.openReservation(flow)) : undefined;
 }
 
-function openRequest<D extends AnyRPC>(
+async function openRequest<D extends AnyRPC>(
   definition: D,
   { askID, sealed }: RequestJob['payload'],
   { secrets }: ProcessorContext,
-): z.output<D['request']> {
+): Promise<z.output<D['request']>> {
   const context = rpcContext(askID, 'question');
-  if (!secrets.canOpen(sealed, context)) throw otherKeys();
-  const text = secrets.open(sealed, context);
+  await yieldForLarge(sealed);
+  const value = await parseLarge(openMessage(secrets, sealed, context));
   // Safe: the schema is the definition's own, so its output has the request's type.
-  return definition.request.parse(JSON.parse(text)) as z.output<D['request']>;
+  return ofParsedJSON(() => definition.request.parse(value)) as z.output<D['request']>;
 }
 
 interface Outcome {
@@ -108,6 +116,7 @@ async function sendReply(
   { askID, replyTo }: { askID: string; replyTo: string },
   { pool, secrets, messages }: ProcessorContext,
 ): Promise<void> {
+  await yieldForLarge(text);
   const sealed = secrets.seal(text, rpcContext(askID, 'answer'));
   if (Buffer.byteLength(text) <= MAX_INLINE_BYTES) return messages.publish(replyTo, { askID, sealed });
   await pool.query(

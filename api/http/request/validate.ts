@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import { runSync } from '#shared/concurrency/cooperative.ts';
 import { AppError } from '#shared/core/errors.ts';
+import { ofParsedJSON } from '#shared/core/json.ts';
 import { type Issue, invalid } from '#shared/core/schema/issues.ts';
 import { parseValue } from '#shared/core/schema/parse.ts';
-import { findUnstorable, TOO_DEEP } from '#shared/core/unstorable.ts';
+import { findUnstorable, TOO_DEEP, type Unstorable } from '#shared/core/unstorable.ts';
 import { asIssues, reportUnknown, type UnknownFieldPolicy } from './unknown-field-policy.ts';
 import { findUnknownFields, knowsNoKey, type UnknownFields } from './unknown-fields.ts';
 
@@ -17,6 +18,8 @@ interface Check {
    * nothing.
    */
   isUpdate?: boolean;
+  /** The place that cannot be stored, in a large value that is known to be JSON. Other values are not checked yet. */
+  unstorable?: Unstorable | null;
 }
 
 /**
@@ -49,15 +52,22 @@ export function* validation(
   return values;
 }
 
-function* read({ part, schema, value }: Check): Generator<void, { value?: unknown; issues: Issue[]; count?: number }> {
+function* read({
+  part,
+  schema,
+  value,
+  unstorable: known,
+}: Check): Generator<void, { value?: unknown; issues: Issue[]; count?: number }> {
   if (!schema) return { issues: [] };
-  const unstorable = findUnstorable(value);
+  const unstorable = known === undefined ? findUnstorable(value) : known;
   if (unstorable) {
     const path = unstorable.path.length > 0 ? unstorable.path : [part];
     return { issues: [{ ...unstorable, path, type: 'custom' }] };
   }
   yield;
-  const result = refuseTooDeep(() => parseValue(schema, value));
+  const result = refuseTooDeep(() =>
+    known === undefined ? parseValue(schema, value) : ofParsedJSON(() => parseValue(schema, value, { isLarge: true })),
+  );
   if (result.success) return { value: result.data, issues: [] };
   const issues = result.issues.map((issue) => (issue.path.length > 0 ? issue : { ...issue, path: [part] }));
   return { issues, count: result.count };

@@ -5,7 +5,7 @@ import type { FlowKey } from '#shared/concurrency/fair-queue.ts';
 import type { Reservation } from '#shared/concurrency/memory-budget.ts';
 import { withReservation } from '#shared/concurrency/work-context.ts';
 import { AppError } from '#shared/core/errors.ts';
-import { bodyReader, LARGE_BYTES } from '../request/body.ts';
+import { type Body, bodyReader, LARGE_BYTES } from '../request/body.ts';
 import { refuseDisconnected } from '../request/request-signal.ts';
 import { reportUnknown } from '../request/unknown-field-policy.ts';
 import { readUpload, type UploadedFile } from '../request/upload.ts';
@@ -44,12 +44,13 @@ async function parseContent(
   const readBody = isUnauthenticated(route) ? readUnauthenticatedBody : requestContext.readBody;
   const mayParse = (size?: number) => eventLoop.start(flow, size)?.then(() => refuseDisconnected(response));
   if (!route.body) await mayParse();
-  const { value, bytes } = route.body ? await readBody(request, response, mayParse) : { value: undefined, bytes: 0 };
+  const none: Body = { value: undefined, bytes: 0 };
+  const { value, bytes, unstorable } = route.body ? await readBody(request, response, mayParse) : none;
   const isUpdate = route.method === 'patch' || route.method === 'put';
   const steps = validation(
     [
       { part: 'query', schema: route.query, value: route.takesAnyQuery ? {} : request.query },
-      { part: 'body', schema: route.body, value, isUpdate },
+      { part: 'body', schema: route.body, value, isUpdate, ...(unstorable !== undefined && { unstorable }) },
     ],
     unknownFieldPolicy,
   );

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { AppError } from '#shared/core/errors.ts';
-import { isUnreadable, type KeyRing } from '#shared/core/key-ring.ts';
+import { isUnreadableSecret, type KeyRing } from '#shared/core/key-ring.ts';
 
 /** Ten minutes, by the contract. */
 export const STATE_MS = 600_000;
@@ -30,7 +30,7 @@ export function readState(secrets: KeyRing, text: string | undefined): State | u
   try {
     return State.parse(JSON.parse(secrets.open(text, CONTEXT)));
   } catch (error) {
-    if (isUnreadable(error) || (error instanceof AppError && error.code === 'INTERNAL_ERROR')) return undefined;
+    if (isUnreadableSecret(error) || (error instanceof AppError && error.code === 'INTERNAL_ERROR')) return undefined;
     throw error;
   }
 }

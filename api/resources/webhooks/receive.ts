@@ -1,7 +1,7 @@
 import { AppError } from '#shared/core/errors.ts';
 import { newID } from '#shared/core/ids.ts';
 import type { JsonObject } from '#shared/core/json.ts';
-import { isUnreadable } from '#shared/core/key-ring.ts';
+import { isUnreadableSecret } from '#shared/core/key-ring.ts';
 import { MASK } from '#shared/core/schema/secret.ts';
 import type { WebhookOptions } from '#shared/datasources/types/webhook.ts';
 import { takesMethod } from '#shared/triggers/listeners/endpoint-path.ts';
@@ -73,7 +73,7 @@ function openOptions(listener: ReadListener): WebhookOptions {
     // Safe: this is what the type's own schema has parsed.
     return listener.options() as WebhookOptions;
   } catch (error) {
-    if (!isUnreadable(error)) throw error;
+    if (!isUnreadableSecret(error)) throw error;
     const message =
       "This listener cannot check deliveries: its datasource's secret was sealed with a key that is not here";
     throw new AppError('UNAVAILABLE', message, { cause: error, retryAfter: 60 });

@@ -13,8 +13,13 @@ export type ParsedValue<T> = { success: true; data: T } | { success: false; issu
  * whole number from 1 to 65535, received "abc"`. A message that the schema has of its own stays. Secrets are never repeated. Of a
  * value with very many parts only the first issue is looked for: a list of a million wrong elements has as many.
  */
-export function parseValue<S extends z.ZodType>(schema: S, value: unknown): ParsedValue<z.output<S>> {
-  const parsed = schema._zod.run({ value, issues: [] }, hasMoreParts(value, LARGE) ? HASTY_CONTEXT : CONTEXT);
+export function parseValue<S extends z.ZodType>(
+  schema: S,
+  value: unknown,
+  { isLarge = false }: { isLarge?: boolean } = {},
+): ParsedValue<z.output<S>> {
+  const isHasty = isLarge || hasMoreParts(value, LARGE);
+  const parsed = schema._zod.run({ value, issues: [] }, isHasty ? HASTY_CONTEXT : CONTEXT);
   if (parsed instanceof Promise) throw new Error('The schema has a check that is asynchronous');
   const { issues, value: data } = parsed;
   // Safe: without issues it is the schema's output.

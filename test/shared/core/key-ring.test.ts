@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { createKeyRing, fingerprintOf, isSealed, isUnreadable } from '#shared/core/key-ring.ts';
+import { createKeyRing, fingerprintOf, isSealed, isUnreadableSecret } from '#shared/core/key-ring.ts';
 import { readConfig } from '#shared/process/config.ts';
 
 const aKey = (id: string) => ({ id, key: randomBytes(32) });
@@ -80,7 +80,7 @@ test('an error about a secret that no key opens is a conflict, and names the sec
       'The password was sealed with a key that is not here ("k1"). Save it again, or put its key back (SECRETS_KEYS)',
     details: { reason: 'unreadableSecret', keyID: 'k1' },
   });
-  expect([isUnreadable(error), isUnreadable(new Error('none'))]).toEqual([true, false]);
+  expect([isUnreadableSecret(error), isUnreadableSecret(new Error('none'))]).toEqual([true, false]);
 });
 
 test('the newest key seals, and every key opens', () => {

@@ -1,6 +1,6 @@
 import { startPeriodicTask } from '#shared/concurrency/periodic-task.ts';
 import { toAppError } from '#shared/core/errors.ts';
-import { isUnreadable } from '#shared/core/key-ring.ts';
+import { isUnreadableSecret } from '#shared/core/key-ring.ts';
 import type { Logger } from '#shared/core/logger.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import type { Messages } from '#shared/messaging/backplane/index.ts';
@@ -75,7 +75,7 @@ async function settle(row: Revocation, { pool, oauthConnections, signal, logger 
     const { message, code } = toAppError(error);
     const about = { err: error, tenantID, oauthConnectionID, provider, attempts };
     // CONFLICT: the provider is no longer configured in this deployment, so a retry is of no use; but a missing key may come back.
-    if (attempts < MAX_ATTEMPTS && (code !== 'CONFLICT' || isUnreadable(error))) {
+    if (attempts < MAX_ATTEMPTS && (code !== 'CONFLICT' || isUnreadableSecret(error))) {
       logger.debug(about, 'tokens of an OAuth connection could not be revoked yet');
       const pauseSeconds = Math.min(BACKOFF_SECONDS.first * 2 ** (attempts - 1), BACKOFF_SECONDS.most);
       await pool.query(POSTPONE, [id, pauseSeconds]);

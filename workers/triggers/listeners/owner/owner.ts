@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { startPeriodicTask } from '#shared/concurrency/periodic-task.ts';
 import { createSemaphore } from '#shared/concurrency/semaphore.ts';
 import { toAppError } from '#shared/core/errors.ts';
-import { isUnreadable, type KeyRing } from '#shared/core/key-ring.ts';
+import { isUnreadableSecret, type KeyRing } from '#shared/core/key-ring.ts';
 import type { Logger } from '#shared/core/logger.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import { createCountedQuota } from '#shared/tenants/counted-quotas.ts';
@@ -197,7 +197,7 @@ export function createListenerOwner({
     try {
       return { opened: read.options() };
     } catch (error) {
-      if (!isUnreadable(error)) throw error;
+      if (!isUnreadableSecret(error)) throw error;
       report({ listenerID, state: 'error', retryCount: 0, lastError: toAppError(error).message, cursor });
       return undefined;
     }
