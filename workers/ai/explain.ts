@@ -1,6 +1,7 @@
 import { type AISettings, addressOf } from '#shared/apps/ai/providers.ts';
 import { AppError } from '#shared/core/errors.ts';
 import { whereOf } from '../outbound/fetch.ts';
+import { readRetryAfter } from '../outbound/retry-after.ts';
 import { upstreamError } from '../outbound/upstream-error.ts';
 
 const MAX_MESSAGE = 300;
@@ -59,8 +60,8 @@ function refused({ message, statusCode = 0, responseHeaders = {} }: Refusal, set
 
 const MAX_RETRY_AFTER = 3_600;
 
-/** Seconds of a Retry-After header; 5 if there is none, or if it is a date. */
+/** Seconds of a Retry-After header; 5 if there is none, or if it cannot be read. */
 function secondsOf(header: string | undefined): number {
-  const seconds = Number(header ?? 5);
-  return Number.isFinite(seconds) ? Math.min(Math.max(Math.ceil(seconds), 1), MAX_RETRY_AFTER) : 5;
+  const ms = readRetryAfter(header) ?? 5_000;
+  return Math.min(Math.max(Math.ceil(ms / 1_000), 1), MAX_RETRY_AFTER);
 }

@@ -3,11 +3,10 @@ import { AppError } from '#shared/core/errors.ts';
 import { isJsonObject, type JsonObject } from '#shared/core/json.ts';
 import type { HTTPRequest, HTTPResponse } from '../../outbound/fetch.ts';
 import { saySent } from '../../outbound/upstream-error.ts';
-import { retryAfterOf } from './status.ts';
+import { MAX_WAIT_MS, retryAfterOf } from './status.ts';
 
 const retried: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 const repeatable: ReadonlySet<string> = new Set(['GET', 'HEAD', 'PUT', 'DELETE', 'OPTIONS']);
-const MAX_WAIT_MS = 60_000;
 
 /** Retries a request after a temporary failure, if it is idempotent. */
 export async function withRetries(

@@ -3,8 +3,11 @@ import { excerptText } from '#shared/core/charset.ts';
 import { AppError } from '#shared/core/errors.ts';
 import { MASK } from '#shared/core/schema/secret.ts';
 import { type HTTPResponse, whereOf } from '../../outbound/fetch.ts';
+import { readRetryAfter } from '../../outbound/retry-after.ts';
 import { declaredIn } from './body.ts';
 
+/** A longer wait is left to whoever asked: the error says how long it is. */
+export const MAX_WAIT_MS = 60_000;
 const EXCERPT = 1_000;
 const transient: ReadonlySet<number> = new Set([408, 425, 429, 500, 502, 503, 504]);
 
@@ -12,10 +15,17 @@ const transient: ReadonlySet<number> = new Set([408, 425, 429, 500, 502, 503, 50
 export function statusError(response: HTTPResponse, secrets: readonly string[] = []): AppError {
   const { status, url } = response;
   const words = STATUS_CODES[status];
-  return new AppError('UPSTREAM_FAILED', `${whereOf(url)} answered ${status}${words ? ` ${words}` : ''}`, {
+  const wait = retryAfterOf(response);
+  const seconds = wait === undefined ? undefined : Math.ceil(wait / 1_000);
+  const asks = wait !== undefined && wait > MAX_WAIT_MS ? ` and asks to wait ${seconds} s` : '';
+  return new AppError('UPSTREAM_FAILED', `${whereOf(url)} answered ${status}${words ? ` ${words}` : ''}${asks}`, {
     retry: transient.has(status),
-    ...withRetryAfter(retryAfterOf(response)),
-    details: { status, body: excerptOf(response, secrets) },
+    ...(seconds !== undefined && { retryAfter: seconds }),
+    details: {
+      status,
+      body: excerptOf(response, secrets),
+      ...(seconds !== undefined && { retryAfterSeconds: seconds }),
+    },
   });
 }
 
@@ -25,17 +35,9 @@ function excerptOf({ body, headers }: HTTPResponse, secrets: readonly string[]):
   return maskIn(text, secrets).slice(0, EXCERPT);
 }
 
-function withRetryAfter(ms: number | undefined): { retryAfter?: number } {
-  return ms === undefined ? {} : { retryAfter: Math.ceil(ms / 1000) };
-}
-
-/** Reads Retry-After in milliseconds; 0 for a date in the past. */
+/** Milliseconds for which the server asks to wait. */
 export function retryAfterOf({ headers }: HTTPResponse): number | undefined {
-  const text = headers['retry-after']?.trim();
-  if (!text) return undefined;
-  if (/^\d{1,9}$/.test(text)) return Number(text) * 1000;
-  const moment = Date.parse(text);
-  return Number.isNaN(moment) ? undefined : Math.max(0, moment - Date.now());
+  return readRetryAfter(headers['retry-after']);
 }
 
 /** Masks the secrets that were sent in a text from a server. */

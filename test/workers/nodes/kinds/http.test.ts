@@ -111,7 +111,8 @@ test('every attempt has the same key, up to the retry limit of the node', async 
 test('a further attempt comes when the server has asked for it, and none if that is more than a day away', async () => {
   const asked: number[] = [];
   await using server = await startHTTP(({ url }, response) => {
-    if (url !== '/soon') response.setHeader('retry-after', url === '/never' ? '+275760-09-13T00:00:00.000Z' : '86401');
+    if (url !== '/soon')
+      response.setHeader('retry-after', url === '/never' ? 'Fri, 31 Dec 9999 23:59:59 GMT' : '86401');
     else if (asked.push(performance.now()) === 1) response.setHeader('retry-after', '1');
     json(response, {}, asked.length === 2 ? 200 : 503);
   });
