@@ -153,6 +153,11 @@ export function checkRequest({ url, headers = {} }: HTTPRequest): void {
 
 const redirects: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
+/** Whether a response points to another address. */
+export function isRedirect({ status }: Pick<HTTPResponse, 'status'>): boolean {
+  return redirects.has(status);
+}
+
 /** The request to the target of a redirect; undefined if the response is none. */
 function redirected(request: HTTPRequest, { status, headers }: HTTPResponse): HTTPRequest | undefined {
   const { location } = headers;

@@ -8,6 +8,7 @@ import {
   createOutboundFetch,
   type HTTPRequest,
   type HTTPResponse,
+  isRedirect,
   type OutboundFetch,
   whereOf,
 } from '../../outbound/fetch.ts';
@@ -57,6 +58,11 @@ export function openAPI(
   const authentication = account ?? authenticationOf(options, fetch);
   const base = new URL(options.baseUrl);
   const optionValues = [...options.headers, ...options.queryParams].map(({ value }) => value);
+
+  /** Whether the answer is a redirect, which is then the result. */
+  function isUnfollowed(response: HTTPResponse): boolean {
+    return !options.followRedirects && isRedirect(response);
+  }
 
   /** Sends the request once, with the present credentials. */
   async function sendWith(credentials: Credentials, request: HTTPRequest, signal: AbortSignal): Promise<HTTPResponse> {
@@ -114,18 +120,25 @@ export function openAPI(
       const isInBody = pagination.type === 'cursor' && pagination.cursorIn === 'body';
       // With one idempotency key for all pages a server could answer each request with the first page.
       const request = requestOf(query, options, { base, run: isInBody ? { ...run, idempotencyKey: null } : run });
-      if (pagination.type === 'none')
-        return resultOf(readBody(await sendWithRetries(request, query, run.signal)), run.maxRows);
+      if (pagination.type === 'none') {
+        const response = await sendWithRetries(request, query, run.signal);
+        return resultOf(isUnfollowed(response) ? presentRedirect(response) : readBody(response), run.maxRows);
+      }
       if (request.method !== 'GET' && !isInBody)
         throw invalidField('pagination', 'only a GET has pages, or a cursor that is sent in the body');
 
       const { rows, isMore } = await readPages(request.url, pagination, {
         maxRows: run.maxRows,
-        fetchPage: (url, cursor) => {
+        fetchPage: async (url, cursor) => {
           if (!isBelow(url, base))
             throw new AppError('UPSTREAM_FAILED', `The next page of ${whereOf(base)} is said to be somewhere else`);
           const pageQuery = cursor === null ? query : withCursor(query, cursor);
-          return sendWithRetries({ ...request, url, body: bodyOf(pageQuery) }, query, run.signal);
+          const page = await sendWithRetries({ ...request, url, body: bodyOf(pageQuery) }, query, run.signal);
+          if (isUnfollowed(page))
+            throw new AppError('UPSTREAM_FAILED', `${whereOf(url)} redirects, which this datasource does not follow`, {
+              retry: false,
+            });
+          return page;
         },
       });
       return { data: rows, rowCount: rows.length, truncated: isMore };
@@ -133,6 +146,13 @@ export function openAPI(
 
     [Symbol.asyncDispose]: () => fetch[Symbol.asyncDispose](),
   };
+}
+
+/** A redirect as the result of a query, for a datasource that does not follow it. */
+function presentRedirect(response: HTTPResponse): Json {
+  const { status, headers, url } = response;
+  const location = headers.location ?? null;
+  return { status, location: (location && URL.parse(location, url)?.href) ?? location, body: readBody(response) };
 }
 
 function bodyOf({ method, contentType, body }: Query): string | null {

@@ -198,6 +198,22 @@ describe('an answer', () => {
     await expect(api.ask({})).rejects.toMatchObject({ code: 'UPSTREAM_FAILED', message: /is not JSON/ });
   });
 
+  test('that is a redirect is the result, if it is not followed', async () => {
+    await using api = await open({ followRedirects: false }, (_request, response) => {
+      response.writeHead(303, { location: '/v1/there?a=1', 'content-type': 'text/plain' }).end('See there');
+    });
+    expect((await api.datasource.execute({ apiEndpoint: '/x', method: 'POST', body: '{}' })).data).toEqual({
+      status: 303,
+      location: `${api.server.origin}/v1/there?a=1`,
+      body: 'See there',
+    });
+    await expect(api.datasource.execute({ apiEndpoint: '/x', pagination: { type: 'link' } })).rejects.toMatchObject({
+      code: 'UPSTREAM_FAILED',
+      message: expect.stringContaining('does not follow'),
+    });
+    expect(api.server.seen.map(({ url }) => url)).toEqual(['/v1/x', '/v1/x']);
+  });
+
   test('has no more rows than requested', async () => {
     await using api = await answering('application/json', JSON.stringify([1, 2, 3]));
     const result = await api.datasource.execute({ apiEndpoint: '/' }, {}, { maxRows: 2 });
@@ -458,7 +474,11 @@ describe('failures', () => {
 
   test('with a long Retry-After are reported instead of waited for', async () => {
     await using api = await failing(1, { 'retry-after': '3600' });
-    await expect(api.ask({ retries: 2 })).rejects.toMatchObject({ retryAfter: 3600 });
+    await expect(api.ask({ retries: 2 })).rejects.toMatchObject({
+      retryAfter: 3600,
+      message: expect.stringContaining('asks to wait 3600 s'),
+      details: { retryAfterSeconds: 3600 },
+    });
     expect(api.server.seen).toHaveLength(1);
   });
 
