@@ -21,6 +21,7 @@ import { holdBytes } from '../http/serve/parse-request.ts';
 import { createToolRegistry, type ToolRegistry } from '../tools/registry.ts';
 import type { ToolCaller } from '../tools/tool.ts';
 import { clientOf, createCancellations, nameClient } from './cancellation.ts';
+import { heedClose } from './heed-close.ts';
 import { refuseManyParts } from './message-size.ts';
 import { describeResource, RESOURCE_PATH, requireOrigin, withChallenge } from './resource-metadata.ts';
 import { createMCPServer } from './server.ts';
@@ -82,6 +83,7 @@ export function createMCPApp(context: ApiContext): MCPApp {
     if (Array.isArray(body)) throw new AppError('INVALID_REQUEST', 'Batches of messages are not supported: send one');
     refuseManyParts(body);
     nameClient(body, response);
+    heedClose(response);
     const { tenantID } = session.caller;
     const sender = { tenantID, callerID: callerOf(session.identity).id, sessionID: clientOf(request) };
     session.cancelled = cancellations.heed(sender, body, response);

@@ -42,7 +42,6 @@ const STALLED_MS = 30_000;
 const headers = {
   'content-type': 'text/event-stream',
   'cache-control': 'no-cache, no-store',
-  connection: 'keep-alive',
   'x-vercel-ai-ui-message-stream': 'v1',
   'x-accel-buffering': 'no',
 };

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
-import { isOfAnotherKey, type SecretKey, SecretKey } from './key-ring.ts';
+import { isOfAnotherKey, type SecretKey } from './key-ring.ts';
 import { NumberText } from './schema/number-text.ts';
 
 export const seconds = (fallback: number) => NumberText(z.number().nonnegative()).prefault(fallback);

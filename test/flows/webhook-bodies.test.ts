@@ -224,3 +224,123 @@ describe('a compressed body', () => {
     expect(await countEvents(listener)).toBe(0);
   });
 });
+
+describe('a form with files', () => {
+  const CSV = `a,b\n${'1,2\n'.repeat(20_000)}`;
+
+  async function formOf(entries: [string, string | Blob, string?][]): Promise<Sent> {
+    const form = new FormData();
+    for (const [name, value, fileName] of entries)
+      if (typeof value === 'string') form.append(name, value);
+      else form.append(name, value, fileName);
+    const sent = new Response(form);
+    return { type: sent.headers.get('content-type') ?? '', body: Buffer.from(await sent.arrayBuffer()) };
+  }
+
+  test('has its fields by name, small files as base64, and large ones in the store of the tenant', async () => {
+    const listener = await aStartingListener();
+    const sent = await formOf([
+      ['who', 'Zoë'],
+      ['tag', '1,2'],
+      ['tag', '3'],
+      ['photo', new Blob([new Uint8Array([0, 255])], { type: 'image/png' }), 'dot ä.png'],
+      ['table', new Blob([CSV], { type: 'application/vnd.ms-excel' }), 'numbers.csv'],
+    ]);
+
+    const { body } = await received(listener, sent);
+    const { table, ...small } = body as { table: JsonObject } & JsonObject;
+
+    expect(small).toEqual({
+      who: 'Zoë',
+      tag: ['1,2', '3'],
+      photo: { fileName: 'dot ä.png', fileType: 'image/png', fileSize: 2, base64: 'AP8=' },
+    });
+    const api = cluster.as(tenant.creator).in(tenant);
+    const fileID = expect.any(String);
+    const about = { fileName: 'numbers.csv', fileType: 'application/vnd.ms-excel', fileSize: CSV.length };
+    expect(table).toEqual({ ...about, fileID, filePath: `tenant-files/${table.fileID}`, url: expect.any(String) });
+    const { files } = (await api.get('T/datasources/files')).body;
+    expect(files).toEqual([
+      {
+        ...about,
+        fileID: table.fileID,
+        filePath: table.filePath,
+        url: table.url,
+        fileType: 'text/csv',
+        createdAt: expect.any(String),
+      },
+    ]);
+    const download = await fetch(`${cluster.baseURL}${table.url}`, {
+      headers: { authorization: `Bearer ${await cluster.tokenFor(tenant.creator)}` },
+    });
+    expect(await download.text()).toBe(CSV);
+  });
+
+  test('is stored once, whatever becomes of the attempts at its event', async () => {
+    const { pool } = cluster;
+    const other = await aTenant(cluster);
+    const { id } = await aWorkflow(cluster, { tenant: other, ...chain({}) });
+    const actions = [{ actionType: 'trigger_workflow', actionConfig: { workflowID: id } }];
+    const listener = await aListener(cluster, { tenant: other, actions });
+    await pool.query(`insert into quota (owner_id, name, max) values ($1, 'runs', 0)`, [other.id]);
+    await deliver(listener.id, await formOf([['table', new Blob([CSV]), 'numbers.csv']]));
+    const attempts = async () => {
+      const { rows } = await pool.query<{ n: number }>(
+        `select attempts + (state = 'done')::int as n from listener_event where listener_id = $1`,
+        [listener.id],
+      );
+      return rows[0]?.n ?? 0;
+    };
+
+    await eventually(async () => expect(await attempts()).toBeGreaterThan(1));
+
+    const { rows } = await pool.query('select from tenant_file where tenant_id = $1', [other.id]);
+    expect(rows).toHaveLength(1);
+  });
+
+  test('beyond the quota of files is a dead letter that says so', async () => {
+    const other = await aTenant(cluster);
+    const listener = await aListener(cluster, { tenant: other });
+    await cluster.pool.query(`insert into quota (owner_id, name, max) values ($1, 'files', 0)`, [other.id]);
+    await deliver(listener.id, await formOf([['table', new Blob([CSV]), 'numbers.csv']]));
+    await eventually(async () => {
+      const { rows } = await cluster.pool.query('select state, error from listener_event where listener_id = $1', [
+        listener.id,
+      ]);
+      const message = expect.stringContaining('files');
+      expect(rows).toEqual([{ state: 'dead', error: { code: 'QUOTA_EXCEEDED', message } }]);
+    });
+  });
+
+  const type = 'multipart/form-data; boundary="b b"';
+  test.each<[string, Sent, string]>([
+    ['without a boundary', { type: 'multipart/form-data', body: '--b\r\n' }, 'expected a boundary'],
+    ['without its delimiters', { type, body: 'a=1' }, 'it has none of the delimiters'],
+    [
+      'that ends too early',
+      { type, body: '--b b\r\ncontent-disposition: form-data; name=a\r\n\r\n1' },
+      'it ends too early',
+    ],
+    ['with a broken part', { type, body: '--b b\r\nx\r\n--b b--' }, 'a part without an end of its headers'],
+    ['with too many parts', { type, body: `${'--b b\r\n\r\n\r\n'.repeat(1_001)}--b b--` }, 'more than 1000 parts'],
+  ])('%s is refused', async (_what, sent, message) => {
+    const listener = await aStartingListener();
+    expect(await deliver(listener.id, sent)).toEqual({ status: 400, message: expect.stringContaining(message) });
+    expect(await countEvents(listener)).toBe(0);
+  });
+
+  test('may have a preamble, parts of other charsets, and names as RFC 8187 writes them', async () => {
+    const part = (disposition: string, rest: string) =>
+      `--b b\r\nContent-Disposition: form-data; ${disposition}\r\n${rest}\r\n`;
+    const body = Buffer.concat([
+      Buffer.from(`preamble\r\n${part('name="a"', 'content-type: text/plain; charset=latin1\r\n\r\n').slice(0, -2)}`),
+      LATIN,
+      Buffer.from(`\r\n${part(`name=f; filename="x"; filename*=UTF-8''%e2%82%ac.txt`, '\r\nx')}`),
+      Buffer.from(`${part('name=none; filename=""', '\r\n')}--b b--\r\nend`),
+    ]);
+    expect((await received(await aStartingListener(), { type, body })).body).toEqual({
+      a: 'é',
+      f: { fileName: '€.txt', fileType: '', fileSize: 1, base64: 'eA==' },
+    });
+  });
+});

@@ -121,7 +121,7 @@ export async function createWorker({ config, logger, queueNames, pages }: Worker
   const secretsCheck = resources.use(startSecretsCheck({ secrets, pool, logger }));
   const reader = createListenerReader({ pool, secrets });
   const dispatch = resources.use(createEventDispatch({ pool, producer, logger }));
-  const { rights, sandbox, publisher } = opened;
+  const { rights, sandbox, publisher, stored } = opened;
   const buffers = resources.use(createBufferTrim(pool, logger));
   const notifyCompletion = createCompletionNotices(messages, logger);
   const { onFinished } = dispatch;
@@ -140,6 +140,7 @@ export async function createWorker({ config, logger, queueNames, pages }: Worker
       bytes,
       notifyCompletion,
       onFinished,
+      stored,
       logger,
     },
     releaseNext: createReleaseNext({ pool, producer, logger }),

@@ -1,8 +1,8 @@
 import { AppError } from '#shared/core/errors.ts';
+import { fileTypeOf } from '#shared/datasources/files/file-type.ts';
 import { saveFile } from '../../assets/save-file.ts';
 import { tenantRoute } from '../../context/routes.ts';
 import { UPLOAD } from '../../http/request/upload.ts';
-import { fileTypeOf } from './file-type.ts';
 import { presentFile } from './present.ts';
 import { File } from './schemas.ts';
 

@@ -123,8 +123,10 @@ async function* readChunks(
   }
 }
 
-// The hour is far longer than any upload takes.
-const ANNOUNCE = `insert into file_garbage (store, key, due_at) values ($1, $2, now() + interval '1 hour')`;
+// The hour is far longer than any upload takes. A worker that died may have announced the same file of an event.
+const ANNOUNCE = `
+insert into file_garbage (store, key, due_at) values ($1, $2, now() + interval '1 hour')
+on conflict (store, key) do update set due_at = excluded.due_at`;
 
 const DUE = `
 delete from file_garbage where ctid = any(array(

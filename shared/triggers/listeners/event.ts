@@ -20,7 +20,7 @@ export interface RecordedEvent {
 
 /** The event as templates and code of actions read it. Throws VALIDATION_ERROR if the body is not what its type says. */
 export function eventOf(recorded: RecordedEvent): JsonObject {
-  const { id, listenerID, receivedAt, method, path, params, meta } = recorded;
+  const { id, tenantID, listenerID, receivedAt, method, path, params, meta } = recorded;
   const headers = Object.fromEntries(joined(recorded.headers ?? []));
   return {
     ...meta,
@@ -31,7 +31,7 @@ export function eventOf(recorded: RecordedEvent): JsonObject {
     params: params ?? {},
     query: readQuery(recorded.query ?? ''),
     headers,
-    body: bodyOf(recorded.body ?? Buffer.alloc(0), headers['content-type'] ?? ''),
+    body: bodyOf(recorded.body ?? Buffer.alloc(0), headers['content-type'] ?? '', { id, tenantID }),
     timestamp: receivedAt.toISOString(),
   };
 }

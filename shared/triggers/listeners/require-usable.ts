@@ -8,6 +8,7 @@ import { invalid, invalidField } from '../../core/schema/issues.ts';
 import { findUnstorable, UNSTORABLE } from '../../core/unstorable.ts';
 import { asText, bodyOf, FORM, isBinary, isJSONBody } from './event-body.ts';
 import { readQuery } from './event-query.ts';
+import { MULTIPART } from './multipart.ts';
 
 interface Sent {
   /** As it was sent, without the `?`. */
@@ -28,6 +29,7 @@ export function requireUsable({ query, params, contentType, body }: Sent): void 
   if (body.length === 0) return;
   if (type === FORM) return requireForm(body, charset);
   if (isJSONBody(type)) return requireJSON(body, charset);
+  if (type === MULTIPART) return requireStorable({ body: bodyOf(body, contentType) });
   if (isBinary(type)) return;
   // Only a charset that is not known is a fault: what is no text of its charset is taken as bytes.
   if (isMarkupType(type)) bodyOf(body, contentType);

@@ -1,4 +1,5 @@
 import { request } from 'node:http';
+import { connect as connectTCP } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -409,3 +410,42 @@ test('a message holds its bytes twice, before they have come, until its connecti
   sending.destroy();
   await eventually(() => expect(cluster.context.requests.bytes.used).toBe(0));
 });
+
+test.each([
+  ['1.1', 'close', 'close'],
+  ['1.1', 'keep-alive', 'keep-alive'],
+  ['1.0', undefined, 'close'],
+])(
+  'a stream to a client of HTTP/%s that says Connection: %s ends with Connection: %s',
+  async (version, said, expected) => {
+    const body = JSON.stringify({
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'initialize',
+      params: { protocolVersion: before, capabilities: {}, clientInfo: { name: 'test', version: '1' } },
+    });
+    const head = {
+      ...(await bearer(tenant.creator)),
+      host: 'localhost',
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      'content-length': String(body.length),
+      ...(said && { connection: said }),
+    };
+    const lines = Object.entries(head).map(([name, value]) => `${name}: ${value}\r\n`);
+    const socket = connectTCP(mcp.port, '127.0.0.1');
+    try {
+      let text = '';
+      socket.on('data', (bytes) => {
+        text += bytes.toString();
+      });
+      socket.write(`POST /tenants/${tenant.id}/mcp HTTP/${version}\r\n${lines.join('')}\r\n${body}`);
+      await eventually(() => expect(text).toContain('"protocolVersion"'));
+      expect(/content-type: ([^;\r]*)/i.exec(text)?.[1]).toBe('text/event-stream');
+      expect(/\r\nconnection: ([^\r]*)/i.exec(text)?.[1]).toBe(expected);
+      if (expected === 'close') await eventually(() => expect(socket.readableEnded).toBe(true));
+    } finally {
+      socket.destroy();
+    }
+  },
+);

@@ -7,6 +7,7 @@ import { createSemaphore } from '#shared/concurrency/semaphore.ts';
 import { AppError } from '#shared/core/errors.ts';
 import type { Logger } from '#shared/core/logger.ts';
 import { createThrottledWarning } from '#shared/core/throttled-warning.ts';
+import type { StoredFiles } from '#shared/datasources/files/files.ts';
 import { createResponseEviction } from '#shared/db/idempotency.ts';
 import { isRefusedStatement, type Pool } from '#shared/db/pool.ts';
 import { storableJSON } from '#shared/db/storable.ts';
@@ -42,6 +43,7 @@ import { createTransform } from './actions/transform-event.ts';
 import type { BufferTrim } from './actions/trim-buffers.ts';
 import { type Attempted, deferralOf, endOf, failureOf, type OpenEvent, stopOf } from './attempt-ends.ts';
 import { type AttemptEnd, endAttempts } from './end-attempts.ts';
+import { createStoreFiles } from './store-files.ts';
 import { readable, testsOf } from './test-events.ts';
 
 type Payload = z.output<typeof listenerEvents.payload>;
@@ -68,6 +70,7 @@ interface Needs {
   /** Is called when an event is finished, so that its tenant may have headroom for others. */
   onFinished(): void;
   releaseNext: ReleaseNext;
+  stored: StoredFiles;
   logger: Logger;
 }
 
@@ -93,6 +96,7 @@ export function createEventProcessing(needs: Needs): EventProcessing {
     needs;
   const runners = createRunners(needs);
   const requireActiveCreator = createRequireActiveCreator(pool);
+  const storeFiles = createStoreFiles(pool, needs.stored);
   const slow = createSemaphore(SLOW);
   const large = createSemaphore(LARGE);
   const load = createBatcher((ids: string[]) => readEvents(pool, ids));
@@ -116,6 +120,7 @@ export function createEventProcessing(needs: Needs): EventProcessing {
       await pool.query({ name: 'note_action', text: NOTE_ACTION, values });
     };
     await requireActiveCreator(listener);
+    await storeFiles(recorded, listener);
     const performed = await runActions(listener, context, { runners, before: recorded.actions ?? {}, note });
     return { ...endOf(recorded, performed), tests: testsOf(recorded, event, performed.transformed) };
   }

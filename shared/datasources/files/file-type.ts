@@ -1,4 +1,4 @@
-import { type FileType, fileTypes } from '#shared/datasources/files/types.ts';
+import { type FileType, fileTypes } from './types.ts';
 
 /**
  * Finds the type of a file by its bytes; undefined for a type that no datasource reads. The name decides only between text
