@@ -276,7 +276,7 @@ describe('a form with files', () => {
     expect(await download.text()).toBe(CSV);
   });
 
-  test('is stored once, whatever becomes of the attempts at its event', async () => {
+  test('is stored once, although an attempt at its event fails', async () => {
     const { pool } = cluster;
     const other = await aTenant(cluster);
     const { id } = await aWorkflow(cluster, { tenant: other, ...chain({}) });

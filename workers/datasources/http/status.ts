@@ -6,7 +6,7 @@ import { type HTTPResponse, whereOf } from '../../outbound/fetch.ts';
 import { readRetryAfter } from '../../outbound/retry-after.ts';
 import { declaredIn } from './body.ts';
 
-/** A longer wait is left to whoever asked: the error says how long it is. */
+/** A longer wait is left to the caller: the error says how long it is. */
 export const MAX_WAIT_MS = 60_000;
 const EXCERPT = 1_000;
 const transient: ReadonlySet<number> = new Set([408, 425, 429, 500, 502, 503, 504]);
