@@ -15,6 +15,7 @@ export const operations = {
   uploadTenantLogo: {"method":"post","path":"/api/v1/tenants/{tenantID}/upload-logo"},
   getTenantLogo: {"method":"get","path":"/api/v1/tenant-logos/{logoID}","answers":"blob"},
   getOverview: {"method":"get","path":"/api/v1/tenants/{tenantID}/overview"},
+  getRunHistory: {"method":"get","path":"/api/v1/tenants/{tenantID}/overview/runs"},
   searchTenant: {"method":"get","path":"/api/v1/tenants/{tenantID}/search"},
   getQuotas: {"method":"get","path":"/api/v1/tenants/{tenantID}/quotas"},
   getDispatch: {"method":"get","path":"/api/v1/tenants/{tenantID}/dispatch"},

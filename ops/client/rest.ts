@@ -244,6 +244,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/tenants/{tenantID}/overview/runs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Count the runs of the last hours
+         * @description Returns how many of the runs that were accepted in each hour are in which state now, and the workflows with the most failed runs, as far as the caller may see them. Of a tenant with more runs it counts the newest 50,000.
+         *
+         *     Permission: `workflow.read`
+         */
+        get: operations["getRunHistory"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/tenants/{tenantID}/search": {
         parameters: {
             query?: never;
@@ -11105,6 +11127,7 @@ export interface components {
             unknownFieldCount?: components["schemas"]["UnknownFieldCount"];
             role: components["schemas"]["Role"];
         };
+        GetRunHistoryAnswer: components["schemas"]["Success"] & components["schemas"]["RunHistory"];
         GetRunRetentionAnswer: {
             /** @constant */
             success: true;
@@ -13712,6 +13735,61 @@ export interface components {
                 [key: string]: components["schemas"]["Json"];
             };
             cause?: components["schemas"]["ErrorCause"];
+        };
+        /**
+         * @example {
+         *       "since": "2026-03-04T14:05:12.480Z",
+         *       "hours": [
+         *         {
+         *           "hour": "2026-03-05T14:00:00Z",
+         *           "completed": 120,
+         *           "failed": 2,
+         *           "cancelled": 0,
+         *           "waiting": 1,
+         *           "running": 1,
+         *           "pending": 0
+         *         }
+         *       ],
+         *       "failedMost": [
+         *         {
+         *           "workflowID": "01990d3e-5c00-7a10-8000-000000000005",
+         *           "workflowTitle": "Approve an order",
+         *           "count": 2
+         *         }
+         *       ],
+         *       "isCut": false
+         *     }
+         */
+        RunHistory: {
+            /** Format: date-time */
+            since: string;
+            /** @description Only hours with runs, the oldest first */
+            hours: components["schemas"]["RunHistoryHour"][];
+            /** @description Up to 6 workflows, the one with the most failed runs first */
+            failedMost: components["schemas"]["RunHistoryWorkflow"][];
+            /** @description There were more runs than are counted: the oldest are missing */
+            isCut: boolean;
+        };
+        RunHistoryHour: {
+            /**
+             * Format: date-time
+             * @description Its beginning, in UTC
+             */
+            hour: string;
+            completed: number;
+            failed: number;
+            cancelled: number;
+            waiting: number;
+            running: number;
+            pending: number;
+        };
+        RunHistoryWorkflow: {
+            /** Format: uuid */
+            workflowID: string;
+            /** @description Null if the workflow was deleted */
+            workflowTitle: string | null;
+            /** @description Failed runs */
+            count: number;
         };
         RunQueryAnswer: components["schemas"]["Success"] & components["schemas"]["DataQueryAnswer"];
         /**
@@ -18850,6 +18928,66 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["GetOverviewAnswer"];
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
+            429: components["responses"]["429"];
+            503: components["responses"]["503"];
+        };
+    };
+    getRunHistory: {
+        parameters: {
+            query?: {
+                /** @description How far back: 336 are 14 days */
+                hours?: number;
+            };
+            header?: {
+                /** @description With `handling=strict` (RFC 7240), fields that are not known are a VALIDATION_ERROR; else the answer names them in `unknownFields`. */
+                Prefer?: components["parameters"]["Prefer"];
+            };
+            path: {
+                tenantID: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Result of "Count the runs of the last hours" */
+            200: {
+                headers: {
+                    "Preference-Applied": components["headers"]["PreferenceApplied"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "since": "2026-03-04T14:05:12.480Z",
+                     *       "hours": [
+                     *         {
+                     *           "hour": "2026-03-05T14:00:00Z",
+                     *           "completed": 120,
+                     *           "failed": 2,
+                     *           "cancelled": 0,
+                     *           "waiting": 1,
+                     *           "running": 1,
+                     *           "pending": 0
+                     *         }
+                     *       ],
+                     *       "failedMost": [
+                     *         {
+                     *           "workflowID": "01990d3e-5c00-7a10-8000-000000000005",
+                     *           "workflowTitle": "Approve an order",
+                     *           "count": 2
+                     *         }
+                     *       ],
+                     *       "isCut": false
+                     *     }
+                     */
+                    "application/json": components["schemas"]["GetRunHistoryAnswer"];
                 };
             };
             400: components["responses"]["400"];

@@ -103,6 +103,66 @@ const run = {
 const letters = { id: '01990d3e-5c00-7a10-8000-000000000012', title: 'Orders of the shop', count: 3, isMore: false };
 const nothing = { count: 0, isMore: false, newest: [] };
 
+export const HistoryQuery = z.object({
+  hours: NumberText(z.int().min(1).max(336)).prefault(24).describe('How far back: 336 are 14 days'),
+});
+
+export const MAX_HISTORY_RUNS = 50_000;
+
+const count = z.int();
+
+/** States are those of now: a run that was accepted at nine and ends at eleven is counted at nine. */
+const Hour = z
+  .object({
+    hour: z.iso.datetime().describe('Its beginning, in UTC'),
+    completed: count,
+    failed: count,
+    cancelled: count,
+    waiting: count,
+    running: count,
+    pending: count,
+  })
+  .meta({ id: 'RunHistoryHour' });
+
+const FailedWorkflow = z
+  .object({
+    workflowID: z.uuid(),
+    workflowTitle: z.string().nullable().describe('Null if the workflow was deleted'),
+    count: z.int().describe('Failed runs'),
+  })
+  .meta({ id: 'RunHistoryWorkflow' });
+
+export const RunHistory = z
+  .object({
+    since: z.iso.datetime(),
+    hours: z.array(Hour).describe('Only hours with runs, the oldest first'),
+    failedMost: z
+      .array(FailedWorkflow)
+      .describe(`Up to ${MAX_SHOWN} workflows, the one with the most failed runs first`),
+    isCut: z.boolean().describe('There were more runs than are counted: the oldest are missing'),
+  })
+  .meta({
+    id: 'RunHistory',
+    examples: [
+      {
+        since: '2026-03-04T14:05:12.480Z',
+        hours: [
+          {
+            hour: '2026-03-05T14:00:00Z',
+            completed: 120,
+            failed: 2,
+            cancelled: 0,
+            waiting: 1,
+            running: 1,
+            pending: 0,
+          },
+        ],
+        failedMost: [{ workflowID: run.workflowID, workflowTitle: run.workflowTitle, count: 2 }],
+        isCut: false,
+      },
+    ],
+  });
+
 export const Overview = z
   .object({
     questions: Questions.nullable().describe('That the caller may answer'),

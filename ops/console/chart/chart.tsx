@@ -1,3 +1,4 @@
+import './chart.css';
 import { lazy, Suspense } from 'react';
 import { type Drawn, HEIGHT, type Series } from './series.ts';
 

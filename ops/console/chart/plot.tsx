@@ -61,9 +61,11 @@ function optionsOf({ series, format, least }: Drawn, width: number): UPlot.Optio
   };
 }
 
-/** With seconds where the marks lie less than a minute apart: they would repeat each other. */
+const day = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short' });
+
+/** With seconds where the marks lie less than a minute apart, and days where they lie a day apart: they would repeat each other. */
 function timesOf(times: readonly number[], step: number): string[] {
-  const { format } = step < 60 ? clockWithSeconds : clock;
+  const { format } = step < 60 ? clockWithSeconds : step < 86_400 ? clock : day;
   return times.map((time) => format(time * 1_000));
 }
 

@@ -14,6 +14,18 @@ export function overviewRead(tenantID: string) {
   });
 }
 
+/** What became of the runs that were accepted in the last hours. */
+export function runHistoryRead(tenantID: string, hours: number) {
+  return queryOptions({
+    queryKey: ['run-history', tenantID, hours],
+    queryFn: () => {
+      const params = { path: { tenantID }, query: { hours } };
+      return body(rest.GET('/api/v1/tenants/{tenantID}/overview/runs', { params }));
+    },
+    refetchInterval: every(2 * SLOW_MS),
+  });
+}
+
 /** Whether the tenant has no workflow yet. */
 export function isNewRead(tenantID: string) {
   return queryOptions({

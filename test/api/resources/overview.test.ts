@@ -139,6 +139,47 @@ test('an overview has what waits, runs, has failed and has stopped, of what the 
   expect(await as(tenant.creator, own).get('T/overview')).toMatchObject({ status: 403 });
 });
 
+test('the runs of the last hours are counted by hour and state, of what the caller may see', async () => {
+  const own = await aTenant(cluster);
+  const bad = await aWorkflow(cluster, { tenant: own, title: 'Bad', ...fails });
+  const open = await aWorkflow(cluster, { tenant: own, title: 'Open', ...asks({}) });
+  const api = as(own.creator, own);
+  const ids: string[] = [];
+  for (const { id } of [bad, bad, open]) ids.push((await api.post(`T/workflows/${id}/execute`)).body.instanceID);
+  await eventually(async () => {
+    const { rows } = await cluster.pool.query(
+      `select from workflow_instance where tenant_id = $1 and status in ('FAILED', 'WAITING')`,
+      [own.id],
+    );
+    expect(rows).toHaveLength(3);
+  });
+  const set = 'update workflow_instance set created_at = $2 where id = $1';
+  const at = (hours: number) => new Date(Math.floor(Date.now() / 3_600_000) * 3_600_000 - hours * 3_600_000 + 1);
+  for (const [index, hours] of [1, 100, 2].entries()) await cluster.pool.query(set, [ids[index], at(hours)]);
+  const hour = (hours: number, counts: object) => ({
+    ...{ hour: at(hours).toISOString().replace('.001', '') },
+    ...{ completed: 0, failed: 0, cancelled: 0, waiting: 0, running: 0, pending: 0, ...counts },
+  });
+  const failed = (count: number) => [{ workflowID: bad.id, workflowTitle: 'Bad', count }];
+
+  const { body: day } = await api.get('T/overview/runs');
+  const { body: fortnight } = await api.get('T/overview/runs?hours=336');
+  const reader = await aMember(cluster, { tenant: own, rules: [{ object: `workflow:${open.id}`, action: 'read' }] });
+  const { body: ofReader } = await as(reader, own).get('T/overview/runs?hours=336');
+
+  expect(day).toMatchObject({
+    ...{ hours: [hour(2, { waiting: 1 }), hour(1, { failed: 1 })], failedMost: failed(1), isCut: false },
+  });
+  expect(fortnight).toMatchObject({
+    hours: [hour(100, { failed: 1 }), hour(2, { waiting: 1 }), hour(1, { failed: 1 })],
+    failedMost: failed(2),
+  });
+  expect(ofReader).toMatchObject({ hours: [hour(2, { waiting: 1 })], failedMost: [] });
+  expect(await as(await aMember(cluster, { tenant: own }), own).get('T/overview/runs')).toMatchObject({ status: 403 });
+  for (const hours of ['0', '337', '1.5'])
+    expect(await api.get(`T/overview/runs?hours=${hours}`)).toMatchObject({ status: 400 });
+});
+
 test('both read a bounded number of rows of a tenant with many', async () => {
   const crowd = await aTenant(cluster);
   await addWaitingRuns({ pool: cluster.pool, tenantID: crowd.id }, 7_000);

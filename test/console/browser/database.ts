@@ -198,7 +198,7 @@ export function databaseTests(stage: () => Stage): void {
     await page.getByText('Statement 1: SELECT, 1 row').waitFor();
     await text.fill('select nothing from nowhere');
     await page.getByRole('link', { name: 'Home' }).click();
-    await page.getByText('Running now').waitFor();
+    await page.getByText('Newest runs').waitFor();
     await page.goBack();
     await text.getByText('select nothing from nowhere').waitFor();
     await page.getByRole('button', { name: 'Run the SQL' }).click();

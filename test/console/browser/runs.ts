@@ -239,11 +239,18 @@ export function runTests(stage: () => Stage): void {
     await stopped.getByText('its owner has left').waitFor();
     await stopped.getByRole('link', { name: 'Halted' }).waitFor();
     await client.delete(`T/cronjobs/${cronJob.cronJobID}`);
+    await page.getByText(/^\d+ runs in the last 24 hours, by hour$/).click();
+    const byHour = page.getByRole('table', { name: 'Runs', exact: true }).getByRole('row');
+    expect(Number((await byHour.nth(1).getByRole('cell').nth(3).textContent()) ?? 0)).toBeGreaterThan(0);
+    await page.getByText('14 days', { exact: true }).click();
+    await page.getByText(/^\d+ runs in the last 14 days, by day$/).waitFor();
+    await page.getByRole('region', { name: 'Failed most' }).getByRole('link').first().click();
+    await page.getByRole('table', { name: 'Runs, newest first' }).getByText('Failed').first().waitFor();
   });
 
   const pages = [
     { name: 'tenants', path: () => '/console/', shows: 'New tenant' },
-    { name: 'home', path: () => stage().path(), shows: 'Running now' },
+    { name: 'home', path: () => stage().path(), shows: 'Failed most' },
     { name: 'runs', path: () => stage().path('/runs'), shows: 'Order approval' },
     { name: 'run-graph', path: () => `${runPath}?view=graph`, shows: 'Approved at once' },
     { name: 'run-step', path: () => `${runPath}?view=timeline&step=record&tab=input`, shows: 'could read' },

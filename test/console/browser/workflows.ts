@@ -225,7 +225,7 @@ export function workflowTests(stage: () => Stage): void {
     await page.getByRole('status').getByText('Completed').waitFor();
     await page.getByLabel('Output of the run').getByText('line 4').waitFor();
     await page.getByRole('link', { name: 'Home' }).click();
-    await page.getByText('Running now').waitFor();
+    await page.getByText('Newest runs').waitFor();
     expect(await first.count()).toBe(0);
     const client = cluster.as(tenant.creator);
     const { cronJobs } = (await client.get(`/api/v1/tenants/${id}/cronjobs`)).body;
