@@ -7917,6 +7917,7 @@ export interface components {
          *       "durationMs": 12250,
          *       "attempts": 1,
          *       "instanceID": "01990d3e-5c00-7a10-8000-000000000009",
+         *       "blockedByInstanceID": null,
          *       "result": {
          *         "instanceID": "01990d3e-5c00-7a10-8000-000000000009"
          *       },
@@ -7964,6 +7965,8 @@ export interface components {
             attempts: number;
             /** @description The run of the last attempt */
             instanceID: string | null;
+            /** @description Of a tick that was skipped because the run of an earlier one went on: that run */
+            blockedByInstanceID: string | null;
             result: components["schemas"]["CronJobResult"] | null;
             error: components["schemas"]["WorkError"] | null;
             /** Format: date-time */
@@ -36033,6 +36036,7 @@ export interface operations {
                      *         "durationMs": 12250,
                      *         "attempts": 1,
                      *         "instanceID": "01990d3e-5c00-7a10-8000-000000000009",
+                     *         "blockedByInstanceID": null,
                      *         "result": {
                      *           "instanceID": "01990d3e-5c00-7a10-8000-000000000009"
                      *         },
@@ -36254,6 +36258,7 @@ export interface operations {
                      *           "durationMs": 12250,
                      *           "attempts": 1,
                      *           "instanceID": "01990d3e-5c00-7a10-8000-000000000009",
+                     *           "blockedByInstanceID": null,
                      *           "result": {
                      *             "instanceID": "01990d3e-5c00-7a10-8000-000000000009"
                      *           },

@@ -71,6 +71,7 @@ export const exampleTick = {
   durationMs: 12_250,
   attempts: 1,
   instanceID: exampleIDs.instanceID,
+  blockedByInstanceID: null,
   result: { instanceID: exampleIDs.instanceID },
   error: null,
   createdAt: '2026-03-05T08:00:00.041Z',

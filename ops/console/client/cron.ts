@@ -61,7 +61,7 @@ export function schedulePreviewRead(tenantID: string, cronJobSchedule: string, t
   return queryOptions({
     queryKey: ['cron-preview', tenantID, cronJobSchedule, timezone],
     queryFn: async () => {
-      const given = { cronJobSchedule, count: 3, ...(timezone !== '' && { timezone }) };
+      const given = { cronJobSchedule, count: 5, ...(timezone !== '' && { timezone }) };
       const params = { path: { tenantID } };
       return (await body(rest.POST(`${CRON_JOBS}/preview`, { params, body: given }))).preview;
     },

@@ -12,7 +12,7 @@ import { faultsOf } from '../ui/faults.ts';
 import { FormDialog } from '../ui/form.tsx';
 import { JSONEditor } from '../ui/json-editor.tsx';
 import { wordsOf } from '../ui/problem.tsx';
-import { Moment } from '../ui/time.tsx';
+import { LocalMoment } from '../ui/time.tsx';
 
 type CronJob = Schemas['CronJob'];
 
@@ -153,15 +153,25 @@ function InWords({ tenantID, schedule, timezone }: { tenantID: string; schedule:
   const [zone] = useDebouncedValue(timezone.trim(), 300);
   const { data, error } = useQuery(schedulePreviewRead(tenantID, typed, zone));
   return (
-    <Text size="sm" role="status">
-      {error && <span className="fault">{wordsOf(error)}</span>}
-      {data && !error && data.scheduleDescription}
-      {data?.runs[0] && !error && (
+    <div role="status">
+      {error && (
+        <Text size="sm" className="fault">
+          {wordsOf(error)}
+        </Text>
+      )}
+      {data && !error && (
         <>
-          , next at <Moment at={data.runs[0].at} /> here
+          <Text size="sm">{data.scheduleDescription}. Next:</Text>
+          <ol className="lines">
+            {data.runs.map(({ at, local }) => (
+              <li key={at}>
+                <LocalMoment at={at} local={local} />
+              </li>
+            ))}
+          </ol>
         </>
       )}
-    </Text>
+    </div>
   );
 }
 

@@ -175,6 +175,9 @@ const outcomeWords: Record<Tick['outcome'], string> = {
   refused: 'Refused',
 };
 
+/** Their status is that of a failure in the API, although nothing ran that could fail. */
+const neverStarted: ReadonlySet<Tick['outcome']> = new Set(['skipped', 'missed', 'refused']);
+
 function Ticks({ ids }: { ids: CronJobIDs }) {
   const { data: ticks, error } = useQuery(ticksRead(ids));
   if (error) return <Problem error={error} />;
@@ -199,10 +202,23 @@ function Ticks({ ids }: { ids: CronJobIDs }) {
               <td>
                 {outcomeWords[tick.outcome]}
                 {tick.triggerType === 'MANUAL' && ' by hand'}
-                {tick.status === 'FAILURE' && ', failed'}
+                {tick.status === 'FAILURE' && !neverStarted.has(tick.outcome) && ', failed'}
                 {(tick.reason ?? tick.error) && (
                   <div className="note">
                     <Words text={tick.error?.message ?? tick.reason ?? ''} />
+                    {tick.blockedByInstanceID && (
+                      <>
+                        :{' '}
+                        <Link
+                          className="link"
+                          to="/t/$tenantID/runs/$instanceID"
+                          params={{ tenantID: ids.tenantID, instanceID: tick.blockedByInstanceID }}
+                          search={{}}
+                        >
+                          that run
+                        </Link>
+                      </>
+                    )}
                   </div>
                 )}
               </td>

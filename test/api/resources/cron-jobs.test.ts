@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { newID } from '#shared/core/ids.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import { type Cluster, startCluster } from '../../support/cluster.ts';
 import { aDataQuery, aMember, anApiKey, aTenant, aWorkflow, type TestTenant } from '../../support/factories.ts';
@@ -228,6 +229,34 @@ describe('the ticks of a job', () => {
     expect((await history(id, '?status=SUCCESS')).cronJobHistory).toEqual([]);
     const without = await aMember(cluster, { tenant, can: ['cronjob.update', 'cronjob.read'] });
     expect((await cluster.as(without).in(tenant).post(`T/cronjobs/${id}/run`)).status).toBe(403);
+  });
+
+  test('that were skipped name the run that went on at that time', async () => {
+    const { id } = await aJob({ cronJobEnabled: false });
+    const [early, ended, open] = [newID(), newID(), newID()];
+    const add = async (minutesAgo: number, columns: object) => {
+      const at = (minutes: number) => new Date(Date.now() - minutes * 60_000);
+      const { instance, until, outcome = 'fired' } = columns as { instance?: string; until?: number; outcome?: string };
+      await cluster.pool.query(
+        `insert into cron_tick (id, tenant_id, cron_job_id, scheduled_at, created_at, trigger_type, status, outcome, instance_id, finished_at)
+         values ($1, $2, $3, $4, $4, 'SCHEDULED', $5, $6, $7, $8)`,
+        [
+          ...[newID(), tenant.id, id, at(minutesAgo), instance && until === undefined ? 'SCHEDULED' : 'FAILURE'],
+          ...[outcome, instance ?? null, until === undefined ? null : at(until)],
+        ],
+      );
+    };
+    await add(50, { outcome: 'skipped' });
+    await add(40, { instance: early, until: 25 });
+    await add(30, { outcome: 'skipped' });
+    await add(20, { instance: ended, until: 15 });
+    await add(10, { outcome: 'skipped' });
+    await add(8, { instance: open });
+    await add(5, { outcome: 'skipped' });
+
+    const { cronJobHistory } = await history(id, '?outcome=skipped');
+
+    expect(cronJobHistory.map((tick: JsonObject) => tick.blockedByInstanceID)).toEqual([open, null, early, null]);
   });
 
   test('are deleted with it', async () => {

@@ -1,3 +1,4 @@
+import type { Pool } from '#shared/db/pool.ts';
 import type { EntityManager } from '#shared/entities/orm.ts';
 import { CronTick } from '#shared/entities/tables/cron-tick.ts';
 import { WorkflowInstance } from '#shared/entities/tables/workflow-instance.ts';
@@ -21,15 +22,18 @@ export const listCronJobHistory = tenantRoute({
   query: HistoryList,
   response: CronHistory,
 
-  async handle({ params, query, em }) {
+  async handle({ params, query, em }, { pool }) {
     const { id: cronJobID } = await getCronJob(em, params.cronJobID);
     const { status, outcome } = query;
     const where = { cronJobID, ...(status && { status }), ...(outcome && { outcome }) };
     const { rows, fields } = await findPage(em, CronTick, { where, query, newestBy: 'scheduledAt' });
     const started = await readStarts(em, rows);
+    const blockers = await readBlockers(pool, rows);
     const { totalCount, totalPages = 0, page = 1 } = fields;
     return {
-      cronJobHistory: rows.map((tick) => presentTick(tick, started.get(tick.instanceID ?? ''))),
+      cronJobHistory: rows.map((tick) =>
+        presentTick(tick, { began: started.get(tick.instanceID ?? ''), blockedBy: blockers.get(tick.id) }),
+      ),
       ...(totalCount !== undefined && { cronJobHistoryCount: totalCount }),
       nextPage: page < totalPages ? page + 1 : null,
       ...fields,
@@ -44,3 +48,17 @@ async function readStarts(em: EntityManager, ticks: readonly CronTick[]): Promis
   const runs = await em.find(WorkflowInstance, { id: { $in: ids } }, { fields: ['startedAt'] });
   return new Map(runs.map(({ id, startedAt }) => [id, startedAt ?? null]));
 }
+
+/** The runs that went on when ticks were skipped because of an earlier one, by the ids of those ticks. */
+async function readBlockers(pool: Pool, ticks: readonly CronTick[]): Promise<ReadonlyMap<string, string>> {
+  const ids = ticks.flatMap(({ id, outcome }) => (outcome === 'skipped' ? [id] : []));
+  if (ids.length === 0) return new Map();
+  const { rows } = await pool.query<{ id: string; instanceID: string }>(BLOCKERS, [ids]);
+  return new Map(rows.map(({ id, instanceID }) => [id, instanceID]));
+}
+
+const BLOCKERS = `
+select skipped.id, blocker.instance_id as "instanceID" from cron_tick skipped cross join lateral (
+  select instance_id from cron_tick where cron_job_id = skipped.cron_job_id and scheduled_at < skipped.scheduled_at and instance_id is not null
+  and (finished_at is null or finished_at >= skipped.created_at) order by scheduled_at desc limit 1
+) blocker where skipped.id = any($1::uuid[])`;

@@ -32,6 +32,10 @@ export const CronHistoryRecord = z
     durationMs: z.int().nullable().describe('From `startedAt` to `finishedAt`'),
     attempts: z.int(),
     instanceID: z.uuid().nullable().describe('The run of the last attempt'),
+    blockedByInstanceID: z
+      .uuid()
+      .nullable()
+      .describe('Of a tick that was skipped because the run of an earlier one went on: that run'),
     result: z.object({ instanceID: z.uuid() }).meta({ id: 'CronJobResult' }).nullable(),
     error: WorkError.nullable(),
     createdAt: z.iso.datetime(),
