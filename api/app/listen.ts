@@ -90,7 +90,7 @@ export async function listenEarly(
   let listener: RequestListener = starting.respond;
   const server = createServer((request, response) => {
     if (connections.admits(request, response)) listener(request, response);
-    else refuseTooMany(response);
+    else refuseTooMany(request, response);
   });
   const onRefused = () => opened?.requests.refusals.note({ code: 'RATE_LIMITED', status: 429, reason: 'connections' });
   const connections = limitConnections(server, config.http, onRefused);

@@ -75,7 +75,7 @@ export function createGateway({ server, context, watch, connections }: Dependenc
   io.engine.use((request: IncomingMessage, response: ServerResponse, next: () => void) => {
     const end = response instanceof ServerResponse ? response : request.socket;
     if (connections.admits(request, end)) next();
-    else refuseTooMany(response);
+    else refuseTooMany(request, response);
   });
   io.engine.on('connection', limits.opened);
   io.use(async (socket, next) => {

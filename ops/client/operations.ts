@@ -96,6 +96,7 @@ export const operations = {
   submitCollectionRequest: {"method":"post","path":"/api/v1/tenants/{tenantID}/workflows/data-collection/{collectionRequestID}/submit"},
   getForm: {"method":"get","path":"/api/v1/forms/{token}"},
   submitForm: {"method":"post","path":"/api/v1/forms/{token}"},
+  submitFormPage: {"method":"post","path":"/api/v1/forms/{token}/page","answers":"blob"},
   getWorkflow: {"method":"get","path":"/api/v1/tenants/{tenantID}/workflows/{workflowID}"},
   updateWorkflow: {"method":"patch","path":"/api/v1/tenants/{tenantID}/workflows/{workflowID}"},
   deleteWorkflow: {"method":"delete","path":"/api/v1/tenants/{tenantID}/workflows/{workflowID}"},

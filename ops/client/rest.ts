@@ -1717,7 +1717,7 @@ export interface paths {
         };
         /**
          * Get a form by its link
-         * @description Returns what the holder of a link needs in order to answer. A browser gets a page that shows the form and sends the answer. Reading does not use the link up. A link that was not issued here is 404 `NOT_FOUND`; one whose request is answered, expired or cancelled is 409 `CONFLICT`.
+         * @description Returns what the holder of a link needs in order to answer. A browser gets a page that shows the form and sends the answer, or that says why it cannot be answered. Reading does not use the link up, and is counted apart from answers. A link that was not issued here is 404 `NOT_FOUND`; one whose request is answered, expired or cancelled is 409 `CONFLICT`.
          */
         get: operations["getForm"];
         put?: never;
@@ -1726,6 +1726,26 @@ export interface paths {
          * @description Sends the data a run waits for, without signing in. The first answer counts, whether it comes by link or not: a later one is 409 `CONFLICT`.
          */
         post: operations["submitForm"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/forms/{token}/page": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Answer a form from its page
+         * @description What the page of a form sends in a browser that runs no script: its fields as `application/x-www-form-urlencoded`, each a text. The answer is a page; if a value is wrong, it is 400 and the form again, filled in.
+         */
+        post: operations["submitFormPage"];
         delete?: never;
         options?: never;
         head?: never;
@@ -10648,6 +10668,14 @@ export interface components {
             rejectLabel?: string;
             cancelLabel?: string;
             expiresAt: string | null;
+        };
+        /**
+         * @example {
+         *       "amount": "12.50"
+         *     }
+         */
+        FormFields: {
+            [key: string]: string | string[];
         };
         /** @description The iterations around a node, outermost first; empty outside of loops */
         Frame: components["schemas"]["Iteration"][];
@@ -24747,6 +24775,47 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["SubmitFormAnswer"];
+                };
+            };
+            400: components["responses"]["400"];
+            404: components["responses"]["404"];
+            409: components["responses"]["409"];
+            413: components["responses"]["413"];
+            429: components["responses"]["429"];
+            503: components["responses"]["503"];
+        };
+    };
+    submitFormPage: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description With `handling=strict` (RFC 7240), fields that are not known are a VALIDATION_ERROR; else the answer names them in `unknownFields`. */
+                Prefer?: components["parameters"]["Prefer"];
+            };
+            path: {
+                token: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "amount": "12.50"
+                 *     }
+                 */
+                "application/json": components["schemas"]["FormFields"];
+            };
+        };
+        responses: {
+            /** @description Result of "Answer a form from its page" */
+            200: {
+                headers: {
+                    "Preference-Applied": components["headers"]["PreferenceApplied"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/html": string;
                 };
             };
             400: components["responses"]["400"];

@@ -262,6 +262,7 @@ const reasonsWithoutKey: Record<string, string> = {
   'post /api/v1/tenants/:tenantID/listeners/:listenerID/activate': changesOnce,
   'post /api/v1/tenants/:tenantID/listeners/:listenerID/deactivate': changesOnce,
   'post /api/v1/forms/:token': 'the first answer counts',
+  'post /api/v1/forms/:token/page': 'the first answer counts',
   'post /api/v1/tenants/:tenantID/workflows/deliveries/:deliveryID/redeliver':
     'until it is sent, once more changes nothing',
   'post /api/v1/tenants/:tenantID/intake/pause': changesOnce,

@@ -418,6 +418,7 @@ const bodies: Record<string, unknown> = {
   'post /api/v1/tenants/:tenantID/cronjobs/:cronJobID/backfills': { from: '2026-01-01T00:00:00Z' },
   'post /api/v1/tenants/:tenantID/cronjobs/preview': { cronJobSchedule: '0 9 * * *' },
   'post /api/v1/forms/:token': { submittedData: { a: 1 } },
+  'post /api/v1/forms/:token/page': { answer: '{"a":1}' },
   'post /api/v1/tenants/:tenantID/dashboards': aDashboard,
   'post /api/v1/tenants/:tenantID/app-pages': anAppPage,
   'patch /api/v1/tenants/:tenantID/audit/retention': { days: 30 },

@@ -2,12 +2,15 @@ import { AppError } from '#shared/core/errors.ts';
 import type { Backplane, Limiter } from '#shared/messaging/backplane/index.ts';
 import { networkOf } from '../../auth/network.ts';
 
+/** The purpose of a request to a form. Programs that look into mails open every link, and must not use up the requests of the answer. */
+export type FormUse = 'read' | 'answer';
+
 /** Counts requests to forms, whose callers do not sign in. All API processes count together. */
 export interface FormLimits {
   /** Counts every request of one network, so that links cannot be guessed and nothing is computed for a flood. */
-  countNetwork(address: string | undefined): Promise<void>;
+  countNetwork(use: FormUse, address: string | undefined): Promise<void>;
   /** Counts the requests with one link, from any network. */
-  countLink(collectionRequestID: string): Promise<void>;
+  countLink(use: FormUse, collectionRequestID: string): Promise<void>;
 }
 
 const seconds = 60;
@@ -17,11 +20,14 @@ const PER_LINK = 30;
 export function createFormLimits(backplane: Backplane): FormLimits {
   // Without the store each process counts alone, so that people can still answer; a link is too long to be guessed anyway.
   const whenAway = 'countHere';
-  const networks = backplane.limiter({ name: 'form.network', points: PER_NETWORK, seconds, whenAway });
-  const links = backplane.limiter({ name: 'form.link', points: PER_LINK, seconds, whenAway });
+  const limiters = (use: FormUse) => ({
+    networks: backplane.limiter({ name: `form.${use}.network`, points: PER_NETWORK, seconds, whenAway }),
+    links: backplane.limiter({ name: `form.${use}.link`, points: PER_LINK, seconds, whenAway }),
+  });
+  const uses = { read: limiters('read'), answer: limiters('answer') };
   return {
-    countNetwork: (address = '') => count(networks, networkOf(address)),
-    countLink: (collectionRequestID) => count(links, collectionRequestID),
+    countNetwork: (use, address = '') => count(uses[use].networks, networkOf(address)),
+    countLink: (use, collectionRequestID) => count(uses[use].links, collectionRequestID),
   };
 }
 

@@ -5,6 +5,7 @@ import { shownPath } from '#shared/runs/form-links.ts';
 import type { Refusals } from '../limits/refusals.ts';
 import { readClientError } from '../request/client-error.ts';
 import { describeUnknown, unknownFieldPolicyOf } from '../request/unknown-field-policy.ts';
+import { errorTitleFor, sendErrorPage } from './error-page.ts';
 import { reportError } from './report-error.ts';
 
 /** Answers a request that no route has matched: an unknown path, or another method of a known one. */
@@ -14,7 +15,7 @@ export function unknownPath(request: Request): never {
   });
 }
 
-/** Turns every error into a response; cause and stack go to the log only. */
+/** Turns every error into a response, a page where a browser shows it; cause and stack go to the log only. */
 export function sendErrors({ logger, refusals }: { logger: Logger; refusals: Refusals }) {
   // Express knows an error handler by its four parameters.
   return (error: unknown, request: Request, response: Response, _next: NextFunction): void => {
@@ -31,6 +32,12 @@ export function sendErrors({ logger, refusals }: { logger: Logger; refusals: Ref
       return;
     }
     if (status === 429 || status === 503) response.setHeader('retry-after', Math.ceil(known.retryAfter ?? 1));
+    const title = errorTitleFor({ url: request.originalUrl, headers: request.headers });
+    if (title !== undefined) {
+      const { retryAfter } = known;
+      sendErrorPage(response, { title, status, message, retryAfter });
+      return;
+    }
     response.status(status).json({
       success: false,
       error: { code, message, ...(details !== undefined && { details }) },

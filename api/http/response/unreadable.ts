@@ -1,5 +1,6 @@
-import { type Server, type ServerResponse, STATUS_CODES } from 'node:http';
+import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
+import { errorTitleFor, sendErrorPage } from './error-page.ts';
 
 /** Answers malformed HTTP, and requests with too large headers, in our error envelope; Node's own response has no body. */
 export function refuseUnreadable(server: Server): void {
@@ -15,8 +16,13 @@ export function refuseUnreadable(server: Server): void {
 }
 
 /** Answers a request of an address that has too many under way. */
-export function refuseTooMany(response: ServerResponse): void {
+export function refuseTooMany(request: IncomingMessage, response: ServerResponse): void {
   const message = 'Too many connections from this address';
+  const title = errorTitleFor(request);
+  if (title !== undefined) {
+    response.setHeader('connection', 'close');
+    return sendErrorPage(response, { title, status: 429, message, retryAfter: 10 });
+  }
   response.writeHead(429, {
     'content-type': 'application/json; charset=utf-8',
     'retry-after': '10',

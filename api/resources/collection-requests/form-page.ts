@@ -1,11 +1,8 @@
-import { hash } from 'node:crypto';
 import type { z } from 'zod';
-import { isJsonObject } from '#shared/core/json.ts';
-import { Decision } from '#shared/workflow/nodes/decision.ts';
-import { CollectionField } from '#shared/workflow/nodes/kinds/data-collection.ts';
-import { HTML, html } from '../../http/response/html.ts';
-import { iconLink } from '../../http/response/icon.ts';
+import { type HTML, html } from '../../http/response/html.ts';
+import { pageOf } from '../../http/response/page.ts';
 import type { Response } from '../../http/route/route.ts';
+import { type Control, type Controls, controlsOf, type SentFields, textOf } from './form-controls.ts';
 import type { ShownToHolder } from './schemas.ts';
 
 type Shown = z.output<typeof ShownToHolder>;
@@ -37,128 +34,63 @@ form?.addEventListener('submit', async (event) => {
       method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"submittedData":' + answer + '}',
     });
     const body = await response.json();
-    outcome.textContent = body.message ?? body.error.message;
+    outcome.textContent = body.message ?? body.error.message.replaceAll('submittedData.', '');
     if (response.ok) form.remove();
   } catch (error) {
     outcome.textContent = error.message;
   }
 });`;
 
-const style = `
-body { font: 1rem/1.5 system-ui, sans-serif; margin: 3rem auto; max-width: 32rem; padding: 0 1rem }
-label { display: block; margin: 1rem 0 } input, select, textarea { box-sizing: border-box; font: inherit; width: 100% }
-[type=checkbox] { width: auto } button { font: inherit; margin-right: .5rem } pre { font: inherit; white-space: pre-wrap }`;
+interface Drawn {
+  /** Where a browser sends the form if it does not run the script, relative to the page. */
+  action: string;
+  /** The fields that a browser without the script has sent, one of which is wrong. */
+  sent?: SentFields;
+  fault?: string;
+}
 
-const digest = (text: string) => `'sha256-${hash('sha256', text, 'base64')}'`;
-
-const policy = [
-  "default-src 'none'",
-  `script-src ${digest(script)}`,
-  `style-src ${digest(style)}`,
-  "img-src 'self'",
-  "connect-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join('; ');
-
-/** The form as a page for the browser of a person who has followed a link. */
-export function sendForm(response: Response, form: Shown): void {
+/** The form as a page for the browser of a person who has followed a link. It works without the script, too. */
+export function sendForm(response: Response, form: Shown, { action, sent, fault }: Drawn): void {
   const { title, description } = form;
-  sendPage(response, title || 'Form', html`<pre>${description}</pre>${controlsOf(form)}`);
+  const { controls, buttons } = controlsOf(form);
+  const content = html`<pre>${description}</pre>
+${fault !== undefined && html`<p role="alert">${fault}</p>`}
+<form method="post" action="${action}">${controls.map((control) => draw(control, sent))}${drawButtons(buttons)}</form>
+<p role="status"></p>`;
+  send(response, { title: title || 'Form', content, ...(!sent && { script }) });
 }
 
-/** Sends a page in place of a form that cannot be answered. */
-export function sendNoForm(response: Response, message: string): void {
-  sendPage(response, 'This form cannot be answered', html`<p>${message}.</p>`);
+/** The page after an answer. */
+export function sendThanks(response: Response, message: string): void {
+  send(response, { title: 'Thank you', content: html`<p role="status">${message}.</p>` });
 }
 
-function sendPage(response: Response, title: string, content: HTML): void {
-  // The address is the right to answer: no other site may learn it.
-  response.set({ 'content-security-policy': policy, 'referrer-policy': 'no-referrer' });
-  response.type('html').send(
-    html`<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width">
-<meta name="robots" content="noindex">
-<title>${title}</title>
-${iconLink}
-<style>${new HTML(style)}</style>
-</head>
-<body>
-<h1>${title}</h1>
-${content}
-<p role="status"></p>
-<script>${new HTML(script)}</script>
-</body>
-</html>
-`.text,
-  );
+function send(response: Response, page: Parameters<typeof pageOf>[0]): void {
+  const { headers, text } = pageOf(page);
+  response.set(headers).send(text);
 }
 
-function controlsOf({ fields = [], formSchema, approveLabel, rejectLabel }: Shown): HTML {
-  const { approve, reject } = Decision.enum;
-  if (approveLabel !== undefined && rejectLabel !== undefined)
-    return html`<form><label>Comment <textarea name="comment" data-as="text"></textarea></label>
-<button name="decision" value="${approve}">${approveLabel}</button><button name="decision" value="${reject}">${rejectLabel}</button></form>`;
-  const controls = fields.length > 0 ? fields.map(controlOfField) : controlsOfSchema(formSchema);
-  return html`<form>${controls}<button>Send</button></form>`;
+function draw(control: Control, sent: SentFields | undefined): HTML {
+  const { name, label, as, placeholder, choices, isLong } = control;
+  const text = sent && textOf(sent, name);
+  const required = control.required && html` required`;
+  if (as === 'checkbox')
+    return html`<label><input type="checkbox" name="${name}" data-as="checkbox"${text && html` checked`}> ${label}</label>`;
+  if (choices) {
+    const options = choices.map(
+      ({ label: shown, value }) => html`<option value="${value}"${value === text && html` selected`}>${shown}</option>`,
+    );
+    return html`<label>${label} <select name="${name}" data-as="text"${required}><option value=""></option>${options}</select></label>`;
+  }
+  const given = html`name="${name}" data-as="${as}" placeholder="${placeholder}"${control.isWhole && html` data-whole="yes"`}${required}`;
+  // The parser drops a line feed right after the tag.
+  if (isLong) return html`<label>${label} <textarea ${given}>${text && `\n${text}`}</textarea></label>`;
+  return html`<label>${label} <input ${given} value="${text}"></label>`;
 }
 
-function controlOfField(stored: unknown): HTML {
-  const field = CollectionField.safeParse(stored).data;
-  if (!field) return html``;
-  const { key: name, label = name, fieldType, required, placeholder, options = [] } = field;
-  const choices = options.map((option) => (typeof option === 'string' ? { label: option, value: option } : option));
-  const control = { name, label, required, placeholder };
-  if (fieldType === 'dropdown') return choice({ ...control, choices });
-  if (fieldType === 'long text') return area({ ...control, as: 'text' });
-  if (fieldType === 'checkbox') return tick(control);
-  return line({ ...control, as: fieldType });
-}
-
-interface Control {
-  name: string;
-  label: string;
-  required: boolean;
-  placeholder?: string | undefined;
-}
-
-const mark = (required: boolean) => required && html` required`;
-
-function line({ name, label, required, placeholder, as }: Control & { as: 'text' | 'number' }): HTML {
-  return html`<label>${label} <input name="${name}" data-as="${as}" placeholder="${placeholder}"${mark(required)}></label>`;
-}
-
-function area({ name, label, required, placeholder, as }: Control & { as: 'text' | 'json' }): HTML {
-  return html`<label>${label} <textarea name="${name}" data-as="${as}" placeholder="${placeholder}"${mark(required)}></textarea></label>`;
-}
-
-function tick({ name, label }: Control): HTML {
-  return html`<label><input type="checkbox" name="${name}" data-as="checkbox"> ${label}</label>`;
-}
-
-function choice({ name, label, required, choices }: Control & { choices: { label: string; value: string }[] }): HTML {
-  const options = choices.map(({ label: shown, value }) => html`<option value="${value}">${shown}</option>`);
-  return html`<label>${label} <select name="${name}" data-as="text"${mark(required)}><option value=""></option>${options}</select></label>`;
-}
-
-/** One control for each property; JSON where a property, or the whole answer, is no single value. */
-function controlsOfSchema(schema: Readonly<Record<string, unknown>> = {}): HTML[] {
-  const { properties, required } = schema;
-  if (!isJsonObject(properties))
-    return [html`<label>Answer, as JSON <textarea name="answer" data-as="json" data-whole="yes"></textarea></label>`];
-  return Object.entries(properties).map(([name, property = null]) => {
-    const { type, title, enum: values } = isJsonObject(property) ? property : {};
-    const label = typeof title === 'string' ? title : name;
-    const control = { name, label, required: Array.isArray(required) && required.includes(name) };
-    if (Array.isArray(values) && values.every((value) => typeof value === 'string'))
-      return choice({ ...control, choices: values.map((value) => ({ label: value, value })) });
-    if (type === 'string') return line({ ...control, as: 'text' });
-    if (type === 'number' || type === 'integer') return line({ ...control, as: 'number' });
-    if (type === 'boolean') return tick(control);
-    return area({ ...control, label: `${label}, as JSON`, as: 'json' });
+function drawButtons(buttons: Controls['buttons']): HTML[] {
+  return buttons.map(({ label, name, value }) => {
+    const sends = name !== undefined && html` name="${name}" value="${value}"`;
+    return html`<button${sends}>${label}</button>`;
   });
 }

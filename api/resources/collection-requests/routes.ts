@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { tenantRoute } from '../../context/routes.ts';
 import { findRequest } from '../../runs/find-run.ts';
-import { readForm, submitForm } from './answer-by-link.ts';
+import { readForm, submitForm, submitFormPage } from './answer-by-link.ts';
 import { answerURLOf } from './answer-link.ts';
 import { mayAnswerRequest } from './approvers.ts';
 import { presentCollectionRequest } from './present.ts';
@@ -33,4 +33,5 @@ export const collectionRequestRoutes = [
   submitCollection,
   readForm,
   submitForm,
+  submitFormPage,
 ];

@@ -96,6 +96,21 @@ async function call(url: string, body?: object, accept = 'application/json'): Pr
   return { status: response.status, body: accept.includes('html') ? text : JSON.parse(text) };
 }
 
+const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';
+
+/** As a browser sends the form of a page that runs no script. */
+async function send(link: string, fields: string | Record<string, string>) {
+  const page = await (await fetch(link, { headers: { accept: BROWSER } })).text();
+  const [, action = ''] = /<form method="post" action="([^"]*)"/.exec(page) ?? [];
+  const response = await fetch(new URL(action || 'page', action ? link : `${link}/`), {
+    method: 'POST',
+    headers: { accept: BROWSER, 'content-type': 'application/x-www-form-urlencoded' },
+    body: new URLSearchParams(fields).toString(),
+  });
+  expect(response.headers.get('content-type')).toContain('text/html');
+  return { status: response.status, page: await response.text() };
+}
+
 async function ended(instanceID: string) {
   const read = () => as(tenant.creator).get(`T/workflows/instances/${instanceID}`);
   await eventually(async () => expect(['COMPLETED', 'FAILED']).toContain((await read()).body.status));
@@ -334,6 +349,104 @@ describe('a link', () => {
     const unknown = await call(`${cluster.baseURL}/api/v1/forms/nothing`, undefined, html);
     expect([unknown.status, unknown.body]).toEqual([404, expect.stringContaining('There is no form at this link')]);
   });
+
+  test('shows a browser every error as a page, and programs get JSON', async () => {
+    const paths = [
+      'forms',
+      'forms/',
+      'forms/a/b',
+      'forms/%ff',
+      'oauth/nobody/callback',
+      'oauth/google/callback?state=1&state=2',
+    ];
+    for (const path of paths) {
+      const url = `${cluster.baseURL}/api/v1/${path}`;
+      const page = await fetch(url, { headers: { accept: BROWSER } });
+      expect({ path, type: page.headers.get('content-type') }).toEqual({ path, type: 'text/html; charset=utf-8' });
+      expect(page.headers.get('content-security-policy')).toContain("script-src 'none'");
+      expect(await page.text()).toMatch(/<p role="alert">[^<]{10,}<\/p>/);
+      const program = await fetch(url);
+      expect([page.status, program.headers.get('content-type')]).toEqual([
+        program.status,
+        expect.stringContaining('application/json'),
+      ]);
+    }
+    const other = await fetch(`${cluster.baseURL}/api/v1/tenants`, { headers: { accept: BROWSER } });
+    expect(other.headers.get('content-type')).toContain('application/json');
+  });
+
+  test('takes the fields of its page from a browser without a script, and shows a wrong one what it had sent', async () => {
+    const fields = [
+      { key: 'amount', fieldType: 'number', required: true },
+      { key: 'exact', fieldType: 'number' },
+      { key: 'reason', fieldType: 'long text' },
+      { key: 'size', fieldType: 'dropdown', options: ['small', 'large'] },
+      { key: 'gift', fieldType: 'checkbox' },
+      { key: 'paid', fieldType: 'checkbox' },
+    ];
+    const { instanceID, requestID } = await asked({
+      ...{ type: 'dataCollection', answerByLink: true, fields, outputVariable: 'value' },
+    });
+    const link = await linkTo(requestID);
+    const sent = { amount: 'many', exact: '12345678901234567890.5', reason: '\nA "b"\n', size: 'large', gift: 'on' };
+
+    const refused = await send(link, sent);
+    expect([refused.status, refused.page]).toEqual([
+      400,
+      expect.stringContaining('role="alert">amount: expected a number'),
+    ]);
+    for (const filled of [
+      'value="many"',
+      '>\n\nA &#34;b&#34;\n</textarea>',
+      '<option value="large" selected>',
+      ' checked> gift',
+    ])
+      expect(refused.page).toContain(filled);
+    expect(refused.page).not.toMatch(/ checked> paid|<script>/);
+    const taken = await send(link, { ...sent, amount: '12.50' });
+    expect([taken.status, taken.page]).toEqual([200, expect.stringContaining('Answer received')]);
+
+    const { output } = await ended(instanceID);
+    expect(output.value).toEqual({
+      ...{ amount: 12.5, exact: '12345678901234567890.5', reason: '\nA "b"\n', size: 'large', gift: true, paid: false },
+    });
+    const again = await send(link, sent);
+    expect([again.status, again.page]).toEqual([409, expect.stringContaining('has been answered already')]);
+    const { rows } = await cluster.pool.query<{ details: { request: { operation: string } }; path: string }>(
+      'select details, path from audit_record where tenant_id = $1 and asset_id = $2',
+      [tenant.id, requestID],
+    );
+    expect(rows.map(({ details, path }) => [details.request.operation, path])).toEqual(
+      Array(2).fill(['submitFormPage', '/api/v1/forms/:token/page']),
+    );
+  });
+
+  test('takes the fields of a schema, and of a form without one, from a browser without a script', async () => {
+    const properties = { n: { type: 'integer' }, b: { type: 'boolean' }, j: {} };
+    const formSchema = { type: 'object', properties };
+    const one = await asked({ type: 'dataCollection', answerByLink: true, formSchema, outputVariable: 'value' });
+    const link = await linkTo(one.requestID);
+    const bodies: [string, string][] = [
+      ['j=%7B', 'j: expected JSON'],
+      ['j=12345678901234567890', 'is more than a JSON number holds'],
+      ['n=1.5', 'role="alert">n: '],
+    ];
+    for (const [body, said] of bodies) {
+      const { status, page } = await send(link, body);
+      expect([status, page]).toEqual([400, expect.stringContaining(said)]);
+    }
+    expect((await send(link, 'n=4&j=%5B1%5D')).status).toBe(200);
+    expect((await ended(one.instanceID)).output.value).toEqual({ n: 4, b: false, j: [1] });
+
+    const any = await asked({ type: 'dataCollection', answerByLink: true, outputVariable: 'value', fields: [] });
+    const open = await linkTo(any.requestID);
+    expect((await send(open, { answer: '[1]' })).page).toContain('expected an object of JSON');
+    expect((await send(open, { answer: '{"a":[1],"__proto__":2}' })).status).toBe(200);
+    expect(Object.entries((await ended(any.instanceID)).output.value)).toEqual([
+      ['a', [1]],
+      ['__proto__', 2],
+    ]);
+  });
 });
 
 test('HTTP nodes and queries send the link before the question is asked; its token is masked in what the run keeps', async () => {
@@ -508,6 +621,20 @@ describe.skipIf(found.path === null)('the page of a link, in a browser', () => {
     expect(faults).toEqual([]);
   });
 
+  test('is sent without a script', async () => {
+    const { instanceID, requestID } = await asked({ ...approval, requireComment: true, rejectLabel: 'Not like this' });
+    await using context = await browser.newContext({ javaScriptEnabled: false });
+    const plain = await context.newPage();
+    plain.setDefaultTimeout(10_000);
+    await plain.goto(await linkTo(requestID));
+    await plain.getByRole('button', { name: 'Not like this' }).click();
+    await plain.getByRole('alert').filter({ hasText: 'comment' }).waitFor();
+    await plain.getByLabel('Comment').fill('Too dear');
+    await plain.getByRole('button', { name: 'Not like this' }).click();
+    await plain.getByText('Answer received').waitFor();
+    expect((await ended(instanceID)).output).toMatchObject({ value: { approved: false, comment: 'Too dear' } });
+  });
+
   test('has the buttons of an approval, with a comment', async () => {
     const { instanceID, requestID } = await asked({ ...approval, rejectLabel: 'Not like this' });
     await page.goto(await linkTo(requestID));
@@ -522,12 +649,22 @@ describe.skipIf(found.path === null)('the page of a link, in a browser', () => {
 });
 
 // The last one: its network has no requests left then.
-test('links are limited by link and by network, before a body is read, and stand in no line of the log', async () => {
+test('reads and answers are limited apart, by link and by network, before a body is read, and stand in no line of the log', async () => {
   const { requestID } = await asked();
   const link = await linkTo(requestID);
+  const read = (accept: string, method = 'GET') => fetch(link, { method, headers: { accept } });
   const answers = [];
-  for (let at = 0; at <= 30; at += 1) answers.push(await call(link));
-  expect(answers.map(({ status }) => status)).toEqual([...Array<number>(30).fill(200), 429]);
+  // Programs that look into mails send HEAD, and those that show previews GET.
+  for (let at = 0; at < 30; at += 1) answers.push((await read(BROWSER, at % 2 ? 'HEAD' : 'GET')).status);
+  expect(answers).toEqual(Array(30).fill(200));
+  const limited = await read(BROWSER);
+  expect([limited.status, limited.headers.get('content-type'), await limited.text()]).toEqual([
+    429,
+    'text/html; charset=utf-8',
+    expect.stringMatching(/Too many requests[\s\S]*Try again in \d+ seconds/),
+  ]);
+  expect(limited.headers.get('retry-after')).toMatch(/^\d+$/);
+  expect((await read('*/*')).headers.get('content-type')).toContain('application/json');
 
   const sendBroken = async (url: string) => {
     const headers = { 'content-type': 'application/json' };
@@ -536,9 +673,15 @@ test('links are limited by link and by network, before a body is read, and stand
   // Who reads the body says that it is broken.
   expect([await sendBroken(link), await sendBroken(`${link}x`)]).toEqual([400, 404]);
 
-  const flood = await Promise.all(Array.from({ length: 120 }, () => fetch(`${cluster.baseURL}/api/v1/forms/nothing`)));
-  expect(flood.some(({ status }) => status === 429)).toBe(true);
-  expect(flood.find(({ status }) => status === 429)?.headers.get('retry-after')).toMatch(/^\d+$/);
+  const flood = (method: string) =>
+    Promise.all(Array.from({ length: 121 }, () => fetch(`${cluster.baseURL}/api/v1/forms/nothing`, { method })));
+  expect((await flood('GET')).some(({ status }) => status === 429)).toBe(true);
+  // Nothing that reads has used up what answers need.
+  for (let at = 0; at < 30; at += 1)
+    expect((await call(link, { submittedData: { decision: 'perhaps' } })).status).toBe(400);
+  expect(await call(link, approve)).toMatchObject(refusal(429, 'RATE_LIMITED'));
+  const answered = await flood('POST');
+  expect(answered.find(({ status }) => status === 429)?.headers.get('retry-after')).toMatch(/^\d+$/);
   expect(await sendBroken(link)).toBe(429);
   await fetch(link, { method: 'PUT' });
 
