@@ -81,7 +81,7 @@ const packageRules = [
   only(
     'sockets-of-clients-only-in-sample-bench-and-console',
     ['socket\\.io-client'],
-    '^ops/bench/p11-clients\\.ts|^ops/samples/first-run\\.ts|^ops/console/(client/socket|fleet/live)\\.ts',
+    '^ops/bench/p11-clients\\.ts|^ops/samples/first-run\\.ts|^ops/console/(client/(?:socket|connection)|fleet/live)\\.ts',
   ),
   only('files-of-the-console-only-in-the-api', ['sirv'], '^api/http/console/console\\.ts'),
   only('headers-only-in-servers', ['helmet', 'cors', 'proxy-addr'], '^api/(http/|mcp/|app/)|^ops/board\\.ts'),

@@ -3,11 +3,12 @@ import { useDisclosure } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
 import { Link, Outlet, useLocation, useNavigate, useParams } from '@tanstack/react-router';
 import { lazy, useEffect } from 'react';
+import { type Connection, connectionWords } from '../client/connection.ts';
 import { useWaiting } from '../client/inbox.ts';
 import { useMay } from '../client/may.ts';
 import { tenantsRead } from '../client/reads.ts';
 import { endSession, useSession } from '../client/session.ts';
-import { useIsConnected } from '../client/socket.ts';
+import { useConnection } from '../client/socket.ts';
 import { useTenantRoom } from '../client/tenant-room.ts';
 import { Commands } from '../shell/commands.tsx';
 import { type Page, pages } from '../shell/pages.ts';
@@ -132,19 +133,20 @@ function TenantSwitcher({ tenantID }: { tenantID: string }) {
   );
 }
 
+const titles: Record<Connection, string> = {
+  connecting: 'Changes are shown once the page is connected',
+  live: 'Changes are shown as they happen',
+  lost: 'The connection is lost; it is tried again',
+};
+
 function Live() {
-  const isConnected = useIsConnected();
+  const connection = useConnection();
   return (
-    <span
-      className="status"
-      data-tone={isConnected ? 'ok' : 'wait'}
-      role="status"
-      title={isConnected ? 'Changes are shown as they happen' : 'The connection is lost; it is tried again'}
-    >
+    <span className="status" data-tone={connection === 'live' ? 'ok' : 'wait'} role="status" title={titles[connection]}>
       <svg width="8" height="8" aria-hidden="true">
         <circle cx="4" cy="4" r="4" fill="currentColor" />
       </svg>
-      <span className="status-word">{isConnected ? 'Live' : 'Reconnecting'}</span>
+      <span className="status-word">{connectionWords[connection]}</span>
     </span>
   );
 }

@@ -4,7 +4,7 @@ import { every } from './every.ts';
 import { hasEnded } from './live-runs.ts';
 import { APIError, body, isRefusal, rest } from './rest.ts';
 import { mergeTimeline } from './run-steps.ts';
-import { getSocket, type ServerPayload, useIsConnected, watchRun } from './socket.ts';
+import { getSocket, type ServerPayload, useConnection, watchRun } from './socket.ts';
 import type { Run, TimelineEvent } from './types.ts';
 
 const PATH = '/api/v1/tenants/{tenantID}/workflows/instances/{instanceID}';
@@ -28,7 +28,7 @@ const headKey = ({ tenantID, instanceID }: RunIDs) => ['run-head', tenantID, ins
 export function useLiveRun(ids: RunIDs) {
   const { tenantID, instanceID } = ids;
   const queries = useQueryClient();
-  const isConnected = useIsConnected();
+  const isLost = useConnection() === 'lost';
   const [refused, setRefused] = useState<APIError>();
   const read = useQuery({
     queryKey: runKey(ids),
@@ -105,7 +105,7 @@ export function useLiveRun(ids: RunIDs) {
 
   const denied = isRefusal(head.error) ? head.error : refused;
   const refetch = () => Promise.all([read.refetch(), isLive && head.refetch()]);
-  return { run, error: read.error ?? (isLive ? denied : undefined) ?? null, isConnected, refetch };
+  return { run, error: read.error ?? (isLive ? denied : undefined) ?? null, isLost, refetch };
 }
 
 /** One event with the output that the timeline leaves out. */

@@ -1,6 +1,7 @@
 import { useEffect, useSyncExternalStore } from 'react';
 import { io, type Socket } from 'socket.io-client';
 import type { AnyServerEvent, AnyServerPayload } from '#shared/messaging/realtime/events.ts';
+import { type Connection, connectionOptions, pollAfterTimeouts } from './connection.ts';
 import { currentToken, getSession, subscribe as onSession } from './session.ts';
 
 export type { AnyServerPayload, ServerPayload } from '#shared/messaging/realtime/events.ts';
@@ -28,7 +29,7 @@ interface ClientEvents {
 const AGAIN_MS = 1_000;
 
 let socket: Socket<ServerEvents, ClientEvents> | undefined;
-let isConnected = false;
+let connection: Connection = 'connecting';
 /** The token with which the socket connected: a token that ends takes its socket with it. */
 let connectedWith: string | undefined;
 const listeners = new Set<() => void>();
@@ -44,7 +45,7 @@ onSession(() => {
 export function getSocket(): Socket<ServerEvents, ClientEvents> {
   if (socket) return socket;
   socket = io({
-    transports: ['websocket', 'polling'],
+    ...connectionOptions,
     auth: (give) => {
       currentToken().then(
         (token) => {
@@ -54,28 +55,30 @@ export function getSocket(): Socket<ServerEvents, ClientEvents> {
         () => give({}),
       );
     },
-    reconnectionDelay: 500,
-    reconnectionDelayMax: 4_000,
   });
-  socket.on('connect', () => setConnected(true));
+  pollAfterTimeouts(socket);
+  socket.on('connect', () => setConnection('live'));
   socket.on('disconnect', (reason) => {
-    setConnected(false);
+    setConnection('lost');
     // The client does not come back by itself when the server has closed the socket.
     if (reason === 'io server disconnect') connectLater();
   });
   // Nor when the server has refused it, as one does that does not reach its database.
-  socket.on('connect_error', () => !socket?.active && connectLater());
+  socket.on('connect_error', () => {
+    setConnection('lost');
+    if (!socket?.active) connectLater();
+  });
   return socket;
 }
 
-export function useIsConnected(): boolean {
+export function useConnection(): Connection {
   useEffect(() => void getSocket(), []);
   return useSyncExternalStore(
     (listener) => {
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
-    () => isConnected,
+    () => connection,
   );
 }
 
@@ -136,7 +139,7 @@ function connectLater(): void {
   setTimeout(() => getSession() && socket?.connect(), AGAIN_MS);
 }
 
-function setConnected(now: boolean): void {
-  isConnected = now;
+function setConnection(now: Connection): void {
+  connection = now;
   for (const listener of listeners) listener();
 }

@@ -17,11 +17,11 @@ import { WorkerState } from './worker-state.tsx';
 
 /** Waiting, work and failures of the fleet, for people on call. */
 export function FleetPage({ search, onSearch }: { search: string | undefined; onSearch: (text?: string) => void }) {
-  const isLive = useFleetRoom();
-  const { data, error, refetch } = useQuery({ ...fleetRead, ...unlessLive(isLive) });
+  const connection = useFleetRoom();
+  const { data, error, refetch } = useQuery({ ...fleetRead, ...unlessLive(connection === 'live') });
   return (
     <>
-      <PageTitle title="Fleet" beside={<LiveMark isLive={isLive} />} />
+      <PageTitle title="Fleet" beside={<LiveMark connection={connection} />} />
       <search aria-label="Find a tenant">
         <Paper withBorder p="sm" className="filters">
           <TextFilter label="Find a tenant by its title" value={search} onSet={onSearch} />

@@ -1,5 +1,6 @@
 import { Group, Text, Title } from '@mantine/core';
 import { type ComponentProps, type ReactNode, useEffect, useId, useState } from 'react';
+import { type Connection, connectionWords } from '../client/connection.ts';
 import type { Schemas } from '../client/types.ts';
 import { Icon } from '../ui/icon.tsx';
 import { type Column, Scroller, Table } from '../ui/table.tsx';
@@ -59,11 +60,12 @@ export function ReadAgo({ at }: { at: string }) {
 }
 
 /** Whether figures come by themselves as they are read. */
-export function LiveMark({ isLive }: { isLive: boolean }) {
+export function LiveMark({ connection }: { connection: Connection }) {
+  const isLive = connection === 'live';
   return (
     <span className="status" data-tone={isLive ? 'ok' : 'wait'} role="status">
       <Icon name={isLive ? 'check' : 'clock'} />
-      {isLive ? 'Live' : 'Reconnecting'}
+      {connectionWords[connection]}
     </span>
   );
 }

@@ -13,13 +13,13 @@ import { Age, Backlog, LiveMark, Panel } from './parts.tsx';
 
 /** Runs of a tenant that wait, and why. */
 export function TenantPage({ tenantID }: { tenantID: string }) {
-  const isLive = useFleetRoom(tenantID);
-  const { data, error, refetch } = useQuery({ ...tenantRead(tenantID), ...unlessLive(isLive) });
+  const connection = useFleetRoom(tenantID);
+  const { data, error, refetch } = useQuery({ ...tenantRead(tenantID), ...unlessLive(connection === 'live') });
   if (error) return <Problem error={error} onRetry={() => void refetch()} />;
   if (!data) return <Skeleton h={400} />;
   return (
     <>
-      <PageTitle title={data.tenantTitle ?? tenantID} beside={<LiveMark isLive={isLive} />} />
+      <PageTitle title={data.tenantTitle ?? tenantID} beside={<LiveMark connection={connection} />} />
       {data.pausedAt && <Notice tone="wait">The intake of this tenant is paused.</Notice>}
       <Text size="sm">
         {data.maxRuns === null

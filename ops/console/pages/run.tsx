@@ -36,7 +36,7 @@ const from = '/shell/t/$tenantID/runs/$instanceID';
 
 export function RunPage() {
   const ids = useParams({ from });
-  const { run, error, isConnected, refetch } = useLiveRun(ids);
+  const { run, error, isLost, refetch } = useLiveRun(ids);
   if (error)
     return (
       <>
@@ -53,7 +53,7 @@ export function RunPage() {
     );
   return (
     <>
-      {!isConnected && !hasEnded(run) && (
+      {isLost && !hasEnded(run) && (
         <Notice tone="wait" role="status">
           The connection is lost. The page reconnects by itself and then shows what it has missed.
         </Notice>

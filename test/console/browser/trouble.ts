@@ -7,6 +7,7 @@ import { aDatasource, aListener, aMember, aWorkflow } from '#test/support/factor
 import { graph } from '#test/support/graphs.ts';
 import { eventually } from '#test/support/settle.ts';
 import { startTCPProxy } from '#test/support/tcp-proxy.ts';
+import { startUpgradeProxy } from '#test/support/upgrade-proxy.ts';
 import { expectAccessible, forgetRefusals, type Stage } from './stage.ts';
 
 /** Pages whose server dies, or whose user loses a permission. */
@@ -85,8 +86,38 @@ export function troubleTests(stage: () => Stage): void {
     faults.splice(
       0,
       faults.length,
-      ...faults.filter((fault) => !/ERR_CONNECTION|ERR_EMPTY|ERR_FAILED|WebSocket/.test(fault)),
+      ...faults.filter((fault) => !/ERR_CONNECTION|ERR_SOCKET|ERR_EMPTY|ERR_FAILED|WebSocket/.test(fault)),
     );
+  });
+
+  test('behind a proxy that upgrades no connection the page is live by polling, and never says that its connection is lost', async () => {
+    const { cluster, tenant, open, faults } = stage();
+    await using proxy = await startUpgradeProxy(cluster.baseURL, { holds: true });
+    const { id } = await aWorkflow(cluster, {
+      tenant,
+      title: 'Behind a proxy',
+      ...graph({ start: { type: 'start' }, ask: { type: 'dataCollection' }, end: { type: 'end' } }, [
+        'start>ask',
+        'ask>end',
+      ]),
+    });
+    const client = cluster.as(tenant.creator).in(tenant);
+    const { body } = await client.post(`T/workflows/${id}/execute`, {});
+    const page = await open(tenant.creator, proxy.url);
+    await page.goto(`${proxy.url}/console/t/${tenant.id}/runs/${body.instanceID}?view=timeline`);
+    await page.getByRole('row', { name: /ask Waiting/ }).waitFor();
+    await page.getByText('Connecting', { exact: true }).waitFor();
+    expect(await page.getByText('The connection is lost').count()).toBe(0);
+
+    proxy.refuse();
+    await page.getByText('Live', { exact: true }).waitFor();
+    expect(await page.getByText('The connection is lost').count()).toBe(0);
+    // Polls of the page would hide that nothing comes by the socket.
+    await page.route(`**/instances/${body.instanceID}?*`, (route) => route.abort());
+    await client.delete(`T/workflows/instances/${body.instanceID}/stop`);
+    await page.getByRole('status').getByText('Cancelled').waitFor();
+    await page.close();
+    faults.splice(0, faults.length, ...faults.filter((fault) => !/ERR_FAILED|WebSocket/.test(fault)));
   });
 
   test('a page that is opened first while the server is away waits for it', async () => {
