@@ -37,8 +37,9 @@ const redriveEvents = tenantRoute({
       }),
     );
     const lastAt = readyAt.length > 0 ? new Date(Math.max(...readyAt.map((at) => at.getTime()))).toISOString() : null;
-    const message = 'Dead letters are processed again';
     const redriven = readyAt.length - duplicates.size;
+    const accepted = `; ${duplicates.size} of them not, because other deliveries with their ids were accepted`;
+    const message = `Dead letters are processed again${duplicates.size > 0 ? accepted : ''}`;
     return { redriven, duplicates: duplicates.size, hasMore: readyAt.length === MAX_AT_ONCE, lastAt, message };
   },
 });

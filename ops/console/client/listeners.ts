@@ -128,13 +128,20 @@ export async function redriveEvent(
   return (await body(rest.POST(`${EVENT}/redrive`, { params: { path }, body: correction }))).eventID;
 }
 
+export interface RedrivenLetters {
+  redriven: number;
+  /** Not processed again, because another delivery with their id was accepted. */
+  duplicates: number;
+}
+
 /** All that match, in as many requests as that takes. */
-export async function redriveEvents(path: ListenerIDs, from: string, to: string): Promise<number> {
+export async function redriveEvents(path: ListenerIDs, from: string, to: string): Promise<RedrivenLetters> {
   const filter = { receivedFrom: from, receivedUntil: to };
-  let redriven = 0;
+  const sum = { redriven: 0, duplicates: 0 };
   for (;;) {
     const answer = await body(rest.POST(`${LISTENER}/events/redrive`, { params: { path }, body: { filter } }));
-    redriven += answer.redriven;
-    if (!answer.hasMore) return redriven;
+    sum.redriven += answer.redriven;
+    sum.duplicates += answer.duplicates;
+    if (!answer.hasMore) return sum;
   }
 }

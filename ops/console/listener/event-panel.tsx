@@ -46,7 +46,7 @@ function useEvent(ids: EventIDs) {
 }
 
 function Shown({ ids, event, onShow }: { ids: EventIDs; event: Event; onShow: Props['onShow'] }) {
-  const { state, receivedAt, attempts, error, method, path, instanceID, replayOf } = event;
+  const { state, receivedAt, attempts, error, method, path, instanceID, replayOf, duplicateOf } = event;
   return (
     <>
       <Group gap="md">
@@ -80,6 +80,14 @@ function Shown({ ids, event, onShow }: { ids: EventIDs; event: Event; onShow: Pr
         >
           The run that it has started
         </Link>
+      )}
+      {duplicateOf && (
+        <Group gap="xs">
+          <Text size="sm">Another delivery with its id was accepted, so this one is not processed:</Text>
+          <Button size="compact-sm" variant="default" onClick={() => onShow(duplicateOf)}>
+            Event {duplicateOf.slice(-8)}
+          </Button>
+        </Group>
       )}
       {replayOf && <Text size="sm">It repeats the event {replayOf.slice(-8)}.</Text>}
       <Text component="h3" fw={600} size="sm">

@@ -42,14 +42,15 @@ export function RedriveMany({ ids, onClose }: { ids: ListenerIDs; onClose: () =>
         {redrive.error && <Problem error={redrive.error} />}
         {redrive.isSuccess ? (
           <Notice tone="ok" role="status">
-            Done: {lettersOf(redrive.data)} given to workers again.
+            Done: {lettersOf(redrive.data.redriven)} given to workers again.
+            {redrive.data.duplicates > 0 && ` ${duplicatesOf(redrive.data.duplicates)}`}
           </Notice>
         ) : (
           count !== undefined && (
             <Text size="sm">
               {count === 0
                 ? 'There are none.'
-                : `${lettersOf(count)} will be processed again. Actions that have succeeded are not done again.`}
+                : `${lettersOf(count)} will be processed again. Actions that have succeeded are not done again, and a dead letter is not processed if another delivery with its id was accepted.`}
             </Text>
           )
         )}
@@ -66,6 +67,12 @@ export function RedriveMany({ ids, onClose }: { ids: ListenerIDs; onClose: () =>
       </Stack>
     </Modal>
   );
+}
+
+function duplicatesOf(count: number): string {
+  return count === 1
+    ? '1 is a duplicate: another delivery with its id was accepted, so it is not processed again.'
+    : `${count.toLocaleString()} are duplicates: other deliveries with their ids were accepted, so they are not processed again.`;
 }
 
 function lettersOf(count: number): string {

@@ -61,6 +61,44 @@ export function listenerTests(stage: () => Stage): void {
     await dialog.getByRole('button', { name: 'Close' }).last().click();
   });
 
+  test('dead letters that become duplicates are told from those that are processed again', async () => {
+    const { cluster, page, go, path, tenant } = stage();
+    const script = 'return event.body.order.id > 0 ? { order: event.body.order } : null;';
+    const actions = [{ actionType: 'transform', actionConfig: { script } }];
+    const config = { dedupBy: 'header', dedupField: 'x-delivery' };
+    const { id } = await aListener(cluster, { tenant, title: 'Repeated', config, actions });
+    const deliver = async (body: object, delivery: string) => {
+      const address = `${cluster.baseURL}/webhooks/v1/inbound/${id}`;
+      const headers = { 'content-type': 'application/json', 'x-delivery': delivery };
+      expect((await fetch(address, { method: 'POST', headers, body: JSON.stringify(body) })).status).toBeLessThan(300);
+    };
+    const client = cluster.as(tenant.creator).in(tenant);
+    const countOf = async (state: string) =>
+      (await client.get(`T/listeners/${id}/events?state=${state}`)).body.events.length;
+    for (const delivery of ['one', 'two', 'three']) {
+      await deliver({}, delivery);
+    }
+    await expect.poll(() => countOf('dead'), { timeout: 15_000 }).toBe(3);
+    for (const delivery of ['one', 'two']) await deliver({ order: { id: 1 } }, delivery);
+    await expect.poll(() => countOf('done'), { timeout: 15_000 }).toBe(2);
+
+    await go(path(`/listeners/${id}?state=dead`));
+    await page
+      .getByRole('button', { name: /^just now$| ago$/ })
+      .last()
+      .click();
+    await page.getByRole('button', { name: 'Redrive', exact: true }).click();
+    await page.getByText('Another delivery with its id was accepted').waitFor();
+    await page.getByRole('button', { name: /^Event [\w-]{8}$/ }).click();
+    await page.getByText('Another delivery with its id was accepted').waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Redrive dead letters' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('button', { name: 'Redrive 2 dead letters' }).click();
+    await dialog.getByText('Done: 1 dead letter given to workers again. 1 is a duplicate').waitFor();
+    await expectAccessible(page, { name: 'listener-duplicates', shows: '1 is a duplicate', schemes: ['light'] });
+    await dialog.getByRole('button', { name: 'Close' }).last().click();
+  });
+
   test('events are shown as they come, the listener is deactivated, and its settings are a form', async () => {
     const { cluster, page, go, path, tenant } = stage();
     const script = 'return { doubled: event.body.n * 2 };';
