@@ -32,13 +32,39 @@ export function numberIn(text: string): number | string | undefined {
   return /^[+-]?[\d.]+(?:[eE][+-]?\d+)?$/.test(trimmed) && !isExact(trimmed) ? trimmed : number;
 }
 
+/** The order of two decimal numbers as they are written, however many digits they have; undefined if a text is none. */
+export function compareDecimals(one: string, other: string): -1 | 0 | 1 | undefined {
+  if (!isDecimal(one) || !isDecimal(other)) return undefined;
+  const [a, b] = [decimalOf(one.trim()), decimalOf(other.trim())];
+  const [signA, signB] = [signOf(a), signOf(b)];
+  if (signA !== signB) return signA < signB ? -1 : 1;
+  const size = Math.sign(a.exponent - b.exponent) || (a.digits < b.digits ? -1 : Number(a.digits > b.digits));
+  if (signA === 0 || size === 0) return 0;
+  return size === signA ? 1 : -1;
+}
+
+function isDecimal(text: string): boolean {
+  return /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/.test(text.trim());
+}
+
+function signOf({ digits, isNegative }: Decimal): -1 | 0 | 1 {
+  if (digits === '') return 0;
+  return isNegative ? -1 : 1;
+}
+
 function isSameDecimal(one: string, other: string): boolean {
   const [a, b] = [decimalOf(one), decimalOf(other)];
   return a.digits === b.digits && (a.digits === '' || (a.exponent === b.exponent && a.isNegative === b.isNegative));
 }
 
 /** A decimal number as 0.digits × 10^exponent; zero has no digits. */
-function decimalOf(written: string): { isNegative: boolean; digits: string; exponent: number } {
+interface Decimal {
+  isNegative: boolean;
+  digits: string;
+  exponent: number;
+}
+
+function decimalOf(written: string): Decimal {
   const [mantissa = '', power = '0'] = written.split(/e/i);
   const [whole = '', fraction = ''] = mantissa.replace(/^[+-]/, '').split('.');
   const all = whole + fraction;
