@@ -254,6 +254,41 @@ test('an unreadable file is named by its table, without a path', async () => {
   expect((error as Error).message).not.toContain(tmpdir());
 });
 
+test('numbers of a JSON file that a double does not hold are texts, and other columns stay what they are', async () => {
+  const lines = [
+    '{"id":9007199254740993,"price":12345678901234567890.5,"mixed":9007199254740993,"plain":1.5,"big":1234567890123456789012345678901234567890,"deep":{"list":[{"n \\"1\\"":0.12345678901234567891}],"f":2.5},"late":1,"day":"2026-01-31"}',
+    '{"id":2,"price":2,"mixed":0.5,"plain":2,"big":1e400,"deep":{"list":[{"n \\"1\\"":1.5}],"f":3},"late":2,"day":"2026-02-01"}',
+  ];
+  // A fraction that comes late is seen behind the rows that DuckDB samples by itself, too.
+  const filler = Array.from({ length: 25_000 }, (_, n) => `{"id":${n + 3},"late":3}`);
+  const files = [
+    {
+      name: 'exact',
+      fileInfo: await world.upload('exact.json', [...lines, ...filler, '{"id":1,"late":1.5}'].join('\n')),
+    },
+    { name: 'late', fileInfo: await world.upload('late.json', `[${filler},{"id":1,"late":1.5}]`) },
+  ];
+  await using numbers = await world.open(duckdb, { files });
+  const read = async (query: string) => (await numbers.execute({ query }, {})).data as Record<string, unknown>[];
+
+  expect(await read('select * from exact where price is not null')).toEqual([
+    {
+      ...{ id: '9007199254740993', price: '12345678901234567890.5', mixed: '9007199254740993', plain: 1.5 },
+      ...{ big: '1234567890123456789012345678901234567890', late: 1, day: '2026-01-31' },
+      deep: { list: [{ 'n "1"': '0.12345678901234567891' }], f: 2.5 },
+    },
+    {
+      ...{ id: 2, price: '2', mixed: '0.5', plain: 2, big: '1e400', late: 2, day: '2026-02-01' },
+      deep: { list: [{ 'n "1"': '1.5' }], f: 3 },
+    },
+  ]);
+  expect(await read('select max(id) - 1 as before, sum(plain) as sum from exact')).toEqual([
+    { before: '9007199254740992', sum: 3.5 },
+  ]);
+  for (const file of ['exact', 'late'])
+    expect(await read(`select late from ${file} where id = 1`)).toEqual([{ late: 1.5 }]);
+});
+
 test('numbers of a CSV file keep their digits, and stay numbers', async () => {
   const header = 'id,code,price,big,share,exact,wild,none';
   const lines = [

@@ -28,6 +28,7 @@ import { fileTypes } from '#shared/datasources/files/types.ts';
 import { DECODED, InvalidField, type ReadableFile, ReadFailure, type SqlRequest } from '../protocol.ts';
 import { readCsvText } from './csv-text.ts';
 import { exactCsv } from './exact-csv.ts';
+import { exactJSON } from './exact-json.ts';
 import { collectRows } from './rows.ts';
 
 type NamedFile = SqlRequest['files'][number];
@@ -85,38 +86,44 @@ async function load(files: readonly NamedFile[]): Promise<DuckDBConnection> {
 }
 
 async function loadFile(connection: DuckDBConnection, { name, ...file }: NamedFile): Promise<void> {
-  const isCsv = file.fileType === fileTypes.tsv || file.fileType === fileTypes.csv;
-  const { path, delimiter } = isCsv ? await inUTF8(file) : { path: file.path, delimiter: '' };
+  // The process may write only files of this name.
+  const copyPath = join(dirname(file.path), `${DECODED}${process.pid}`);
   try {
-    const reader = isCsv ? await exactCsv(connection, path, delimiter) : readerOf(file);
+    const reader = await readerOf(connection, file, copyPath);
     await connection.run(`create table "${name.replaceAll('"', '""')}" as select * from ${reader}`);
   } catch (error) {
     const known = explain(error);
-    const message = known instanceof Error ? known.message.replaceAll(path, name) : 'unknown';
-    throw new ReadFailure(`The file of "${name}" cannot be read: ${message}`);
+    const message = known instanceof Error ? known.message : 'unknown';
+    const shown = message.replaceAll(copyPath, name).replaceAll(file.path, name);
+    throw new ReadFailure(`The file of "${name}" cannot be read: ${shown}`);
   } finally {
-    if (path !== file.path) await rm(path, { force: true });
+    await rm(copyPath, { force: true });
   }
 }
 
-/** A CSV file that DuckDB can read: the file, or a copy of it in UTF-8 if it is in another encoding. */
-async function inUTF8({ path, fileType }: ReadableFile): Promise<{ path: string; delimiter: string }> {
-  const { isUTF8, delimiter, decode } = readCsvText(await readFile(path), fileType);
-  if (isUTF8) return { path, delimiter };
-  // The process may write only files of this name.
-  const copy = join(dirname(path), `${DECODED}${process.pid}`);
-  await writeFile(copy, decode(), { mode: 0o600 });
-  return { path: copy, delimiter };
-}
-
-function readerOf({ path, fileType }: ReadableFile): string {
-  const literal = `'${path.replaceAll("'", "''")}'`;
-  if (fileType === fileTypes.parquet) return `read_parquet(${literal})`;
-  if (fileType === fileTypes.json) return `read_json_auto(${literal})`;
+async function readerOf(connection: DuckDBConnection, file: ReadableFile, copyPath: string): Promise<string> {
+  const { path, fileType } = file;
+  if (fileType === fileTypes.parquet) return `read_parquet('${path.replaceAll("'", "''")}')`;
+  if (fileType === fileTypes.json) return exactJSON(connection, path, copyPath);
+  if (fileType === fileTypes.tsv || fileType === fileTypes.csv) {
+    const read = await inUTF8(file, copyPath);
+    return exactCsv(connection, read.path, read.delimiter);
+  }
   throw new InvalidField(
     'datasourceOptions.files',
     'must be CSV, TSV, JSON or Parquet; use "excelcsv" for an Excel file',
   );
+}
+
+/** A CSV file that DuckDB can read: the file, or a copy of it in UTF-8 if it is in another encoding. */
+async function inUTF8(
+  { path, fileType }: ReadableFile,
+  copyPath: string,
+): Promise<{ path: string; delimiter: string }> {
+  const { isUTF8, delimiter, decode } = readCsvText(await readFile(path), fileType);
+  if (isUTF8) return { path, delimiter };
+  await writeFile(copyPath, decode(), { mode: 0o600 });
+  return { path: copyPath, delimiter };
 }
 
 async function prepareReading(connection: DuckDBConnection, sql: string) {

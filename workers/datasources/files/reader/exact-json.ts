@@ -1,0 +1,51 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import type { DuckDBConnection } from '@duckdb/node-api';
+import { quoteLossy } from '#shared/core/lossless-json.ts';
+
+/**
+ * DuckDB's reader of a JSON file. DuckDB reads every fraction as DOUBLE, and so every integer beside one,
+ * which makes another number of those that a double does not hold. Such numbers are quoted in a copy of the file, and their columns
+ * are texts; columns of integers stay what they are. All values are sampled: an integer type chosen from the first ones would round
+ * a later fraction.
+ */
+export async function exactJSON(connection: DuckDBConnection, path: string, copyPath: string): Promise<string> {
+  const text = await readFile(path, 'utf8');
+  const quoted = quoteLossy(text, { maxLevels: Number.POSITIVE_INFINITY });
+  if (quoted === text) return readerOf(path);
+  await writeFile(copyPath, quoted, { mode: 0o600 });
+  const [types, quotedTypes] = [await typesOf(connection, path), await typesOf(connection, copyPath)];
+  const columns = [...types].map(([name, type]) => {
+    const exact = withTexts(type, quotedTypes.get(name) ?? '');
+    return `${literal(name)}: ${literal(exact)}`;
+  });
+  return readerOf(copyPath, [`columns = {${columns.join(', ')}}`]);
+}
+
+function readerOf(path: string, options: readonly string[] = []): string {
+  return `read_json_auto(${[literal(path), 'sample_size = -1', ...options].join(', ')})`;
+}
+
+async function typesOf(connection: DuckDBConnection, path: string): Promise<Map<string, string>> {
+  const described = await connection.runAndReadAll(`describe select * from ${readerOf(path)}`);
+  return new Map(
+    described.getRowObjectsJson().map(({ column_name: name, column_type: type }) => [String(name), String(type)]),
+  );
+}
+
+/** The type with VARCHAR in place of each DOUBLE that the copy with quotes has not, at the same place of a nested type. */
+function withTexts(type: string, quotedType: string): string {
+  const [words, others] = [wordsOf(type), wordsOf(quotedType)];
+  const isAlike = words.length === others.length;
+  return words.map((word, at) => (word === DOUBLE && !(isAlike && others[at] === DOUBLE) ? 'VARCHAR' : word)).join('');
+}
+
+const DOUBLE = 'DOUBLE';
+
+/** The words of a type, its quoted names and the characters between them. */
+function wordsOf(type: string): string[] {
+  return type.match(/"(?:[^"]|"")*"|\w+|\W/g) ?? [];
+}
+
+function literal(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`;
+}
