@@ -1,6 +1,7 @@
 import { AppError } from '#shared/core/errors.ts';
 import { invalid, type Path } from '#shared/core/schema/issues.ts';
 import type { PostgresConnection } from '../connections/postgresql/connection.ts';
+import { estimatedRows, sumOverParts } from '../connections/postgresql/table-parts.ts';
 import { quoteName } from './quote.ts';
 
 export interface TableName {
@@ -35,6 +36,12 @@ export interface Table extends TableName {
 
 /** Excludes the schemas of the server itself, which tenants do not manage. */
 export const isOwnSchema = `n.nspname !~ '^pg_' and n.nspname <> 'information_schema'`;
+
+/** Figures of the table `c` of `pg_class`, with those of its partitions and of the tables that inherit from it. */
+export const estimatedRowCount = `coalesce(${estimatedRows}, 0)::float8`;
+export const sizeBytes = `coalesce(${sumOverParts(
+  `case when part.relkind <> 'f' then pg_total_relation_size(part.oid) end`,
+)}, 0)::float8`;
 
 export async function requireSchema(connection: PostgresConnection, schema: string): Promise<void> {
   const { rowCount } = await connection.query(

@@ -1,6 +1,6 @@
 import type { JsonObject } from '#shared/core/json.ts';
 import type { PostgresConnection } from '../connections/postgresql/connection.ts';
-import { isOwnSchema } from './catalog.ts';
+import { estimatedRowCount, isOwnSchema, sizeBytes } from './catalog.ts';
 
 /** Reads the names of all schemas, tables, columns, views and enums, for completion in an editor. */
 export async function readMetadata(connection: PostgresConnection): Promise<JsonObject> {
@@ -30,8 +30,8 @@ select n.nspname as "databaseSchemaName",
   coalesce((
     select json_agg(json_build_object(
       'databaseTableName', c.relname, 'databaseTableColumns', ${COLUMNS}, 'keys', ${KEYS}, 'indexes', ${INDEXES},
-      'estimatedRowCount', greatest(c.reltuples, 0)::float8,
-      'sizeBytes', case when c.relkind = 'f' then 0 else pg_total_relation_size(c.oid) end
+      'estimatedRowCount', ${estimatedRowCount},
+      'sizeBytes', ${sizeBytes}
     ) order by c.relname)
     from pg_catalog.pg_class c where c.relnamespace = n.oid and c.relkind in ('r', 'p', 'f')), '[]') as tables,
   array(select c.relname::text from pg_catalog.pg_class c

@@ -2,6 +2,7 @@ import { AppError } from '#shared/core/errors.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import type { DatasourceItem } from '../connection.ts';
 import type { PostgresConnection } from './connection.ts';
+import { estimatedRows } from './table-parts.ts';
 
 /** Lists the schemas; below a schema its tables and views; below a table or view its columns. */
 export async function browse(connection: PostgresConnection, path: readonly string[]): Promise<DatasourceItem[]> {
@@ -49,7 +50,7 @@ select nspname as name, 'schema' as kind, null as type, null as details
 const TABLES = `
 select c.relname as name, null as type,
        case c.relkind when 'v' then 'view' when 'm' then 'materialized view' when 'f' then 'foreign table' else 'table' end as kind,
-       pg_catalog.json_build_object('estimatedRows', nullif(c.reltuples, -1), 'comment', pg_catalog.obj_description(c.oid, 'pg_class')) as details
+       pg_catalog.json_build_object('estimatedRows', ${estimatedRows}, 'comment', pg_catalog.obj_description(c.oid, 'pg_class')) as details
   from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
  where n.nspname = $1 and c.relkind = any('{r,p,v,m,f}') and not c.relispartition
  order by c.relname limit 10000`;

@@ -1,7 +1,7 @@
 import type { JsonObject } from '#shared/core/json.ts';
 import type { DatabaseOperationOf } from '#shared/messaging/queues/tenant-database.ts';
 import type { PostgresConnection } from '../../connections/postgresql/connection.ts';
-import { findTable } from '../catalog.ts';
+import { estimatedRowCount, findTable, sizeBytes } from '../catalog.ts';
 import { countRows } from './list-rows.ts';
 
 export async function readStatistics(
@@ -10,14 +10,14 @@ export async function readStatistics(
 ): Promise<JsonObject> {
   const table = await findTable(connection, operation);
   const { rows } = await connection.query<{ bytes: number; estimate: number }>(
-    `select coalesce(pg_total_relation_size($1::oid), 0)::float8 as bytes, c.reltuples::float8 as estimate
+    `select ${sizeBytes} as bytes, ${estimatedRowCount} as estimate
      from pg_catalog.pg_class c where c.oid = $1::oid`,
     [table.id],
   );
   return {
     databaseTableStatistics: {
       databaseTableRowCount: await countRows(connection, table, operation),
-      estimatedRowCount: Math.max(rows[0]?.estimate ?? 0, 0),
+      estimatedRowCount: rows[0]?.estimate ?? 0,
       sizeBytes: rows[0]?.bytes ?? 0,
     },
   };

@@ -521,6 +521,44 @@ test('statistics count rows, with a filter as well', async () => {
   ).toBe(1);
 });
 
+test('sizes and estimates of a table include its partitions, and the tables that inherit from it', async () => {
+  const name = `parts ${tables}`;
+  await sql(`create table "${name}" (id int, word text) partition by range (id)`);
+  await sql(`create table "${name} low" partition of "${name}" for values from (0) to (1000) partition by range (id)`);
+  await sql(`create table "${name} low a" partition of "${name} low" for values from (0) to (500)`);
+  await sql(`create table "${name} high" partition of "${name}" for values from (1000) to (2000)`);
+  await sql(`create table "child ${tables}" () inherits ("${table}")`);
+  await sql(`insert into "${name}" select n, repeat('x', 1000) from generate_series(0, 299) n`);
+  await sql(`insert into "${name}" select n, repeat('x', 1000) from generate_series(1000, 1199) n`);
+  await sql(`insert into "child ${tables}" (id, word) select n, repeat('x', 1000) from generate_series(1, 100) n`);
+  await sql(`analyze "${name} low a"`);
+  await sql(`analyze "${name} high"`);
+  await sql(`analyze "child ${tables}"`);
+  const statisticsOf = async (of: string) =>
+    (await api.get(`T/database/schemas/public/tables/${encodeURIComponent(of)}/statistics`)).body
+      .databaseTableStatistics;
+
+  const own = await statisticsOf(name);
+  const [low, high] = [await statisticsOf(`${name} low a`), await statisticsOf(`${name} high`)];
+  expect(own).toEqual({
+    databaseTableRowCount: 500,
+    estimatedRowCount: 500,
+    sizeBytes: low.sizeBytes + high.sizeBytes,
+  });
+  expect(low.sizeBytes).toBeGreaterThan(300_000);
+  expect((await statisticsOf(`${name} low`)).sizeBytes).toBe(low.sizeBytes);
+  const parent = await statisticsOf(table);
+  const child = await statisticsOf(`child ${tables}`);
+  expect(parent).toMatchObject({ databaseTableRowCount: 100, estimatedRowCount: 100 });
+  expect(parent.sizeBytes).toBeGreaterThan(child.sizeBytes);
+
+  const { body } = await api.get('T/database/metadata');
+  const listed = body.databaseMetadata.metadata
+    .flatMap((schema: { tables: { databaseTableName: string }[] }) => schema.tables)
+    .find(({ databaseTableName }: { databaseTableName: string }) => databaseTableName === name);
+  expect(listed).toMatchObject({ estimatedRowCount: 500, sizeBytes: own.sizeBytes });
+});
+
 test('rows of a view are listed without a physical place', async () => {
   await add({ id: 1, word: 'seen' });
   await sql(`create view "view ${tables}" as select id, word from "${table}"`);

@@ -497,7 +497,12 @@ test('the structure of the database can be browsed', async () => {
   await watcher.query(`
     create table ${schema}.customer (id bigint primary key, name varchar(40) not null default 'nobody', tags text[]);
     create table ${schema}."Odd ""name" (customer_id bigint unique references ${schema}.customer);
-    create view ${schema}.names as select name from ${schema}.customer;`);
+    create view ${schema}.names as select name from ${schema}.customer;
+    create table ${schema}.parts (id int) partition by list (id);
+    create table ${schema}.part_1 partition of ${schema}.parts for values in (1);
+    create table ${schema}.part_2 partition of ${schema}.parts for values in (2);
+    insert into ${schema}.parts values (1), (1), (2);
+    analyze ${schema}.part_1, ${schema}.part_2;`);
   const { browse } = datasource.connection;
   const signal = AbortSignal.timeout(10_000);
 
@@ -514,6 +519,8 @@ test('the structure of the database can be browsed', async () => {
       ['names', 'view'],
     ]),
   );
+  const estimates = new Map(tables?.map(({ name, details }) => [name, details?.estimatedRows]));
+  expect([estimates.get('parts'), estimates.get('customer')]).toEqual([3, null]);
   expect(columns?.map(({ name, type, details }) => [name, type, details?.isNullable, details?.isPrimaryKey])).toEqual([
     ['id', 'bigint', false, true],
     ['name', 'character varying(40)', false, false],
