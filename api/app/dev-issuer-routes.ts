@@ -1,6 +1,7 @@
 import type { Request } from 'express';
 import { z } from 'zod';
 import { AppError } from '#shared/core/errors.ts';
+import { looseObject } from '#shared/core/record.ts';
 import type { DevIssuer } from '../auth/dev-issuer.ts';
 import type { ApiContext } from '../context/context.ts';
 import { publicRoute } from '../context/routes.ts';
@@ -15,7 +16,7 @@ export function devIssuerRoutes(devIssuer: DevIssuer): RouteGroup<ApiContext> {
       path: '/dev/jwks.json',
       summary: 'Get the keys of the development issuer',
       description: 'Returns the public keys that verify the tokens of the development issuer.',
-      response: z.object({ keys: z.array(z.looseObject({})) }),
+      response: z.object({ keys: z.array(looseObject({})) }),
 
       async handle() {
         return { keys: devIssuer.jwks.keys.map((key) => ({ ...key })) };

@@ -1,11 +1,12 @@
 import { z } from 'zod';
 import { Json, JsonObject } from '#shared/core/json.ts';
+import { withOthers } from '#shared/core/record.ts';
 import { readable } from '#shared/workflow/reserved.ts';
 
 const ID = z.uuid().toLowerCase();
 
-const DataSource = z
-  .object({
+const DataSource = withOthers(
+  {
     // An alias becomes a part of a path, in which clients resolve `.` and `..` as folders.
     alias: z
       .string()
@@ -42,8 +43,9 @@ const DataSource = z
       title: 'Refresh every (ms)',
       description: 'Milliseconds after which the page asks again. Empty: it does not',
     }),
-  })
-  .catchall(Json)
+  },
+  Json,
+)
   .superRefine((source, check) => {
     const field = fieldOf[source.type];
     if (!source[field])
@@ -54,8 +56,8 @@ type DataSource = z.output<typeof DataSource>;
 
 const fieldOf = { query: 'queryID', workflow: 'workflowID', listener: 'listenerID' } as const;
 
-const Variable = z
-  .object({
+const Variable = withOthers(
+  {
     key: z
       .string()
       .min(1)
@@ -75,13 +77,13 @@ const Variable = z
       .max(10_000)
       .nullish()
       .meta({ title: 'Description', description: 'A note for readers of the page; it has no effect' }),
-  })
-  .catchall(Json)
-  .meta({ id: 'AppPageVariable' });
+  },
+  Json,
+).meta({ id: 'AppPageVariable' });
 
 /** Content and bindings of a page. Everything but the bindings is for the admin UI: it is stored as it comes. */
-export const AppPageConfig = z
-  .object({
+export const AppPageConfig = withOthers(
+  {
     layoutVersion: z
       .int()
       .nullish()
@@ -105,8 +107,9 @@ export const AppPageConfig = z
       .max(1_000)
       .nullish()
       .meta({ title: 'Variables', description: 'Values that widgets set and read while the page is open' }),
-  })
-  .catchall(Json)
+  },
+  Json,
+)
   .superRefine(({ dataSources }, check) => {
     for (const at of repeatedAliases(dataSources ?? []))
       check.addIssue({

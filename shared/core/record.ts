@@ -9,26 +9,56 @@ export function recordOf<Value extends z.ZodType>(values: Value): z.ZodRecord<z.
   return new KeyedRecord({ type: 'record', keyType: z.string(), valueType: values }) as z.ZodRecord<z.ZodString, Value>;
 }
 
-const PROTOTYPE_KEY = '__proto__';
+/**
+ * An object with fields that the schema names, and others that it keeps as they are. As zod's looseObject, which leaves out the key
+ * `__proto__`: here it is an own field.
+ */
+export function looseObject<Shape extends z.ZodRawShape>(shape: Shape): z.ZodObject<Shape, z.core.$loose> {
+  return withOthers(shape, z.unknown()) as unknown as z.ZodObject<Shape, z.core.$loose>;
+}
 
-/** A class of its own, because zod makes a new schema of the class of the old one for each `describe` or `optional`. */
+/** An object with fields that the schema names, and others of the schema `values`. */
+export function withOthers<Shape extends z.ZodRawShape, Value extends z.ZodType>(
+  shape: Shape,
+  values: Value,
+): z.ZodObject<Shape, z.core.$catchall<Value>> {
+  // Safe: the class parses what the class that it extends parses.
+  return new KeyedObject({ type: 'object', shape, catchall: values }) as unknown as z.ZodObject<
+    Shape,
+    z.core.$catchall<Value>
+  >;
+}
+
+export const PROTOTYPE_KEY = '__proto__';
+
+// Classes of their own, because zod makes a new schema of the class of the old one for each `describe` or `optional`.
+
 const KeyedRecord = z.core.$constructor('KeyedRecord', (schema: z.ZodRecord, definition: z.core.$ZodRecordDef) => {
   z.ZodRecord.init(schema, definition as z.ZodRecord['_zod']['def']);
+  keepPrototypeKey(schema, definition.valueType);
+});
+
+const KeyedObject = z.core.$constructor('KeyedObject', (schema: z.ZodObject, definition: z.core.$ZodObjectDef) => {
+  z.ZodObject.init(schema, definition as z.ZodObject['_zod']['def']);
+  if (definition.catchall) keepPrototypeKey(schema, definition.catchall);
+});
+
+function keepPrototypeKey(schema: z.ZodType, values: z.core.$ZodType): void {
   const parse = schema._zod.parse;
   schema._zod.parse = (payload, context) => {
     const given = payload.value;
     const parsed = parse(payload, context);
     if (typeof given !== 'object' || given === null || !Object.hasOwn(given, PROTOTYPE_KEY)) return parsed;
     const entry = { value: Reflect.get(given, PROTOTYPE_KEY), issues: [] };
-    const own = definition.valueType._zod.run(entry, context);
+    const own = values._zod.run(entry, context);
     if (parsed instanceof Promise || own instanceof Promise)
       throw new TypeError('A schema of values may not be asynchronous');
     parsed.issues.push(...z.core.util.prefixIssues(PROTOTYPE_KEY, own.issues));
-    // Safe: the value of a record that is an object is its copy of that.
+    // Safe: the value of such a schema is its copy of an object.
     if (parsed.value !== given) setKey(parsed.value as Record<string, unknown>, PROTOTYPE_KEY, own.value);
     return parsed;
   };
-});
+}
 
 /** Sets an own field. An assignment to `__proto__` would change the prototype instead. */
 export function setKey<Value>(object: Record<string, Value>, key: string, value: Value): void {

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { numberIn } from '../core/exact-number.ts';
 import { isJsonObject, Json, type JsonObject } from '../core/json.ts';
 import { readJSON } from '../core/lossless-json.ts';
+import { looseObject } from '../core/record.ts';
 import { type Issue, invalid } from '../core/schema/issues.ts';
 import { mismatch } from '../core/schema/parse.ts';
 import { readBy } from '../core/schema/walk.ts';
@@ -67,7 +68,7 @@ const definition = {
 const shown = { title: z.unknown(), label: z.unknown(), description: z.unknown(), placeholder: z.unknown() };
 const read = z.object({ ...definition, ...shown });
 /** A declared input of a workflow or a query, stored whole. Without a type the value is not converted. */
-export const InputDefinition = readBy(z.looseObject(definition), () => read);
+export const InputDefinition = readBy(looseObject(definition), () => read);
 export type InputDefinition = z.infer<typeof InputDefinition>;
 
 function defaultOf(definition: InputDefinition): Json {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { isJsonObject, type JsonObject } from '../core/json.ts';
+import { looseObject } from '../core/record.ts';
 import { readBy } from '../core/schema/walk.ts';
 import { Duration, parseDuration } from './duration.ts';
 import type { GraphNode } from './graph/graph.ts';
@@ -16,7 +17,7 @@ const retryOn = z.array(RetryClass).min(1).optional();
 
 const ofKind = { timeoutSeconds, retryLimit, retryDelaySeconds, retryOn };
 const knownOfKind = z.object(ofKind);
-const NodeDefaults = readBy(z.looseObject(ofKind).meta({ id: 'NodeDefaults' }), () => knownOfKind);
+const NodeDefaults = readBy(looseObject(ofKind).meta({ id: 'NodeDefaults' }), () => knownOfKind);
 
 const fields = {
   inputDefinitions: z
@@ -43,7 +44,7 @@ const fields = {
 const known = z.object(fields);
 
 /** Options of a workflow for all its nodes. Unknown keys are kept for the editor; nothing else reads them. */
-export const WorkflowOptions = readBy(z.looseObject(fields), () => known);
+export const WorkflowOptions = readBy(looseObject(fields), () => known);
 export type WorkflowOptions = z.infer<typeof WorkflowOptions>;
 
 const sevenDays = '7 days';

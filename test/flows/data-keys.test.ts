@@ -60,6 +60,40 @@ test.each([
   expect(Object.entries(stored).toSorted()).toEqual(Object.entries(value).toSorted());
 });
 
+const own = '"__proto__":{"a":1}';
+test.each([
+  [
+    'a workflow',
+    'workflows',
+    'workflow',
+    `{"title":"W","workflowNodes":[{"id":"start","type":"start","data":{},${own}},{"id":"end","type":"end","data":{}}],"workflowEdges":[{"id":"e","source":"start","target":"end",${own}}]}`,
+    ['workflowNodes.0', 'workflowEdges.0'],
+  ],
+  [
+    'a dashboard',
+    'dashboards',
+    'dashboard',
+    `{"dashboardTitle":"D","dashboardConfig":{"layouts":{"lg":[{"i":"w","x":0,"y":0,"w":1,"h":1,${own}}],${own}},${own}}}`,
+    ['dashboardConfig', 'dashboardConfig.layouts', 'dashboardConfig.layouts.lg.0'],
+  ],
+  [
+    'a page',
+    'app-pages',
+    'appPage',
+    `{"appPageTitle":"P","appPageConfig":{"variables":[{"key":"v",${own}}],${own}}}`,
+    ['appPageConfig', 'appPageConfig.variables.0'],
+  ],
+])('%s keeps the key __proto__ beside the fields that it knows', async (_what, path, name, text, paths) => {
+  const created = await api().post(`T/${path}`, text);
+  expect(created.status, JSON.stringify(created.body)).toBe(201);
+  const { body } = await api().get(`T/${path}/${created.body[name].id}`);
+
+  for (const at of paths) {
+    const stored = at.split('.').reduce((part, key) => part[key], body[name]);
+    expect({ at, own: Object.hasOwn(stored, '__proto__') }).toEqual({ at, own: true });
+  }
+});
+
 test('a webhook hands the key __proto__ to its run', async () => {
   await aListener(cluster, {
     tenant,

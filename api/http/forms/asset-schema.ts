@@ -1,11 +1,12 @@
 import { z } from 'zod';
+import { looseObject } from '#shared/core/record.ts';
 import { Message } from '../fields/response-parts.ts';
 import { formOf } from './form.ts';
 
 /** The schema of the config of a kind of assets. */
 export const AssetSchema = z.object({
   schemas: z
-    .object({ assetType: z.string(), description: z.string(), schema: z.looseObject({}).describe('JSON Schema') })
+    .object({ assetType: z.string(), description: z.string(), schema: looseObject({}).describe('JSON Schema') })
     .meta({ id: 'AssetSchema' }),
   message: Message,
 });

@@ -1,11 +1,12 @@
 import { z } from 'zod';
 import { Json } from '#shared/core/json.ts';
+import { looseObject } from '#shared/core/record.ts';
 import { Message } from '../fields/response-parts.ts';
 import type { Schema } from '../openapi/types.ts';
 import { type Form, type Grouping, layOut } from './form-layout.ts';
 
 /** A form in a response. */
-const formFields = { schema: z.looseObject({}), uischema: z.looseObject({}) };
+const formFields = { schema: looseObject({}), uischema: looseObject({}) };
 
 /** The form of a schema. Where a field selects a shape, the other fields depend on it by `if` and `then`. */
 export function formOf(schema: z.ZodType, grouping?: Grouping): Form {
@@ -99,7 +100,7 @@ export const FormsByType = z.object({
           label: z.string(),
           category: z.string(),
           ...formFields,
-          data: z.looseObject({}).describe('What an editor starts with'),
+          data: looseObject({}).describe('What an editor starts with'),
         })
         .meta({ id: 'DatasourceForm' }),
     )

@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import { type ParsedUrlQuery, parse as parseFields } from 'node:querystring';
 import express, { type Request, type RequestHandler, type Response } from 'express';
 import { decodeText, NotText } from '#shared/core/charset.ts';
 import { AppError } from '#shared/core/errors.ts';
@@ -49,7 +50,8 @@ export function bodyReader({ maxBytes }: { maxBytes: number }): ReadBody {
       return bytes;
     }
   };
-  const verifyForm = (request: object, _response: unknown, bytes: Buffer) => {
+  const verifyForm = (request: object, _response: unknown, bytes: Buffer, encoding: string) => {
+    if (encoding !== 'utf-8' && encoding !== 'iso-8859-1') foreign.add(request);
     if (!isEncodedUTF8(bytes.toString('latin1'))) broken.add(request);
   };
   const readJSON = express.text({
@@ -57,7 +59,7 @@ export function bodyReader({ maxBytes }: { maxBytes: number }): ReadBody {
     type: ['application/json', 'application/*+json'],
     verify: verifyJSON,
   });
-  const readForm = express.urlencoded({ limit: maxBytes, extended: false, verify: verifyForm });
+  const readForm = express.text({ limit: maxBytes, type: 'application/x-www-form-urlencoded', verify: verifyForm });
 
   /** The text of JSON, which is left in `request.body`; undefined for another body. */
   async function readText(request: Request, response: Response): Promise<Buffer | undefined> {
@@ -69,9 +71,11 @@ export function bodyReader({ maxBytes }: { maxBytes: number }): ReadBody {
 
   async function parseForm(request: Request, response: Response): Promise<Body> {
     await run(readForm, request, response);
+    if (foreign.has(request)) throw unreadable(request, 'the charset utf-8');
     if (broken.has(request)) throw notUTF8();
     // Ignoring the body would start a run without the inputs that were sent.
     if (request.body === undefined && hasBody(request)) throw unreadable(request, 'application/json');
+    if (typeof request.body === 'string') request.body = readFields(request.body);
     return { value: request.body, bytes: 0 };
   }
 
@@ -87,6 +91,18 @@ export function bodyReader({ maxBytes }: { maxBytes: number }): ReadBody {
     if (text.length > LARGE_BYTES) keepBeginning(response, text.subarray(0, BEGINNING).toString());
     return { ...parsed, bytes: text.length };
   };
+}
+
+const MAX_FIELDS = 1_000;
+
+/** The fields of a form, with every name as it was sent: the parser of Express leaves out `__proto__`. */
+function readFields(text: string): ParsedUrlQuery {
+  if (text.split('&', MAX_FIELDS + 1).length > MAX_FIELDS)
+    throw new AppError(
+      'PAYLOAD_TOO_LARGE',
+      `The body is a form with too many fields: at most ${MAX_FIELDS} are allowed`,
+    );
+  return { ...parseFields(text, '&', '=', { maxKeys: 0 }) };
 }
 
 async function parse(text: string): Promise<Pick<Body, 'value' | 'unstorable'>> {

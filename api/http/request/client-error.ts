@@ -35,7 +35,6 @@ type Describe = (error: ClientError, request: Request) => string;
 const descriptions: Readonly<Record<string, Describe>> = {
   'entity.too.large': ({ limit }) =>
     limit === undefined ? 'The body is too large' : `The body is larger than ${limit} bytes`,
-  'parameters.too.many': () => 'The body is a form with too many fields: at most 1000 are allowed',
   'charset.unsupported': (_error, request) =>
     `Content-Type: expected the charset utf-8, received ${quoteHeader(request, 'content-type')}`,
   'encoding.unsupported': (_error, request) =>

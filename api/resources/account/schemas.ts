@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { JsonObject } from '#shared/core/json.ts';
+import { looseObject } from '#shared/core/record.ts';
 import { ID } from '../../http/fields/id.ts';
 import { exampleSignIn, exampleUser, exampleUserConfig } from './examples.ts';
 
@@ -27,7 +28,7 @@ export const UserConfig = z
   .object({
     tenantID: z.uuid(),
     userID: z.uuid(),
-    config: z.looseObject({}),
+    config: looseObject({}),
     updatedAt: z.iso.datetime().nullable().describe('Null if nothing is stored'),
   })
   .meta({ id: 'UserConfig', examples: [exampleUserConfig] });

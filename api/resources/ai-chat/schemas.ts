@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { ASK_USER } from '#shared/apps/ai/tool-calls.ts';
 import { isJsonObject, type Json } from '#shared/core/json.ts';
+import { looseObject } from '#shared/core/record.ts';
 import type { Decision } from './decisions.ts';
 import { exampleChat, exampleMessage, examplePart } from './examples.ts';
 
@@ -11,32 +12,30 @@ export const ChatID = z
   .max(128)
   .regex(/^[\w.:-]+$/, 'must consist of letters, digits, and . : _ -');
 
-const Part = z
-  .looseObject({ type: z.string(), text: z.string().optional() })
-  .meta({ id: 'AIChatPart', examples: [examplePart] });
+const Part = looseObject({ type: z.string(), text: z.string().optional() }).meta({
+  id: 'AIChatPart',
+  examples: [examplePart],
+});
 
 /** A UI message of the AI SDK. Of earlier messages nothing is read: the session has them. */
-const Message = z
-  .looseObject({
-    id: z.string().max(128).optional(),
-    role: z.enum(['system', 'user', 'assistant']),
-    parts: z.array(Part).max(1_000).optional(),
-    content: z.string().optional(),
-  })
-  .meta({ id: 'AIChatMessage', examples: [exampleMessage] });
+const Message = looseObject({
+  id: z.string().max(128).optional(),
+  role: z.enum(['system', 'user', 'assistant']),
+  parts: z.array(Part).max(1_000).optional(),
+  content: z.string().optional(),
+}).meta({ id: 'AIChatMessage', examples: [exampleMessage] });
 
 const MAX_TEXT = 100_000;
 
 /** The request of `useChat`. The last message is the one to answer. */
-export const ChatRequest = z
-  .looseObject({
-    id: ChatID.optional().describe('Of the session; a new one begins if there is none'),
-    conversationID: ChatID.optional().describe('Another name of `id`'),
-    messages: z.array(Message).min(1).max(5_000),
-    trigger: z.enum(['submit-message', 'regenerate-message']).default('submit-message'),
-    clientContext: z.looseObject({}).nullish().describe('Where the user is in the client'),
-    resumable: z.boolean().default(false).describe('The answer goes on when the client has gone away'),
-  })
+export const ChatRequest = looseObject({
+  id: ChatID.optional().describe('Of the session; a new one begins if there is none'),
+  conversationID: ChatID.optional().describe('Another name of `id`'),
+  messages: z.array(Message).min(1).max(5_000),
+  trigger: z.enum(['submit-message', 'regenerate-message']).default('submit-message'),
+  clientContext: looseObject({}).nullish().describe('Where the user is in the client'),
+  resumable: z.boolean().default(false).describe('The answer goes on when the client has gone away'),
+})
   .transform((body, check) => {
     const last = body.messages.at(-1);
     const text = last ? textOf(last) : '';
@@ -92,9 +91,10 @@ export const SessionQuery = z.object({ id: ChatID.optional().describe('Of the se
 export const HistoryQuery = z.object({ id: ChatID });
 export const History = z.object({
   messages: z.array(
-    z
-      .looseObject({ id: z.string(), role: z.string(), parts: z.array(z.looseObject({})) })
-      .meta({ id: 'AIStoredMessage', examples: [exampleMessage] }),
+    looseObject({ id: z.string(), role: z.string(), parts: z.array(looseObject({})) }).meta({
+      id: 'AIStoredMessage',
+      examples: [exampleMessage],
+    }),
   ),
   isCut: z.boolean().describe('Older messages, or calls of tools, are left out: a session may have 256 MB'),
 });

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { looseObject } from '#shared/core/record.ts';
 import { ID } from '../../http/fields/id.ts';
 import { explorerPage, pageFields, pageQuery } from '../../http/fields/paging.ts';
 import { Message } from '../../http/fields/response-parts.ts';
@@ -50,7 +51,7 @@ export const AppPage = z
     tenantID: z.uuid(),
     appPageTitle: z.string(),
     appPageDescription: z.string().nullable(),
-    appPageConfig: z.looseObject({}),
+    appPageConfig: looseObject({}),
     isDraft: z.boolean(),
     versionNumber: z.int().describe('Of its latest version; the `ETag` has it too'),
     folderID: z.uuid().nullable(),
@@ -83,7 +84,7 @@ export const AppPageVersionSummary = z
   })
   .meta({ id: 'AppPageVersionSummary', examples: [exampleVersionSummary] });
 
-export const AppPageVersion = AppPageVersionSummary.extend({ appPageConfig: z.looseObject({}) }).meta({
+export const AppPageVersion = AppPageVersionSummary.extend({ appPageConfig: looseObject({}) }).meta({
   id: 'AppPageVersion',
   examples: [exampleVersion],
 });

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { AppError } from '#shared/core/errors.ts';
 import { numberIn } from '#shared/core/exact-number.ts';
 import { hasMoreParts, isJsonObject, type Json, type JsonObject } from '#shared/core/json.ts';
+import { PROTOTYPE_KEY } from '#shared/core/record.ts';
 import { type Issue, invalid, within } from '#shared/core/schema/issues.ts';
 import { mismatch, parseValue } from '#shared/core/schema/parse.ts';
 import { readFormSchema } from '#shared/workflow/form-schema.ts';
@@ -28,7 +29,21 @@ function checkForm(form: Json, submitted: JsonObject): JsonObject {
     throw new AppError('PAYLOAD_TOO_LARGE', `An answer to this form has at most ${read.maxParts} values`);
   const parsed = parseValue(read.schema, submitted);
   if (!parsed.success) throw invalid([...within(['submittedData'], parsed.issues)]);
-  return isJsonObject(parsed.data) ? parsed.data : submitted;
+  const answer = isJsonObject(parsed.data) ? parsed.data : submitted;
+  const lost = findLostKey(submitted, answer, ['submittedData']);
+  if (lost) throw invalid([{ path: lost, message: 'this name cannot be used in forms' }]);
+  return answer;
+}
+
+/** The path of a key `__proto__` that the schema has left out: zod's schemas of objects know no such key. */
+function findLostKey(given: Json, read: Json | undefined, path: readonly string[]): string[] | undefined {
+  if (typeof given !== 'object' || given === null || typeof read !== 'object' || read === null) return undefined;
+  if (Object.hasOwn(given, PROTOTYPE_KEY) && !Object.hasOwn(read, PROTOTYPE_KEY)) return [...path, PROTOTYPE_KEY];
+  for (const [key, value] of Object.entries(given)) {
+    const found = findLostKey(value, Reflect.get(read, key), [...path, key]);
+    if (found) return found;
+  }
+  return undefined;
 }
 
 interface Answer {

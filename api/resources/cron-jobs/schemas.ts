@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { faultOfExpression, isTimezone } from '#shared/core/cron-calendar.ts';
 import { JsonObject } from '#shared/core/json.ts';
 import { quote } from '#shared/core/quote.ts';
+import { looseObject } from '#shared/core/record.ts';
 import { differing } from '#shared/core/schema/field-aliases.ts';
 import { NumberText } from '#shared/core/schema/number-text.ts';
 import { parseValue } from '#shared/core/schema/parse.ts';
@@ -142,7 +143,7 @@ export const CronJob = z
     scheduleDescription: z.string().describe('The schedule in words'),
     cronJobEnabled: z.boolean(),
     cronJobType: CronJobType,
-    cronJobConfig: z.looseObject({}),
+    cronJobConfig: looseObject({}),
     overlapPolicy: OverlapPolicy,
     missedRunPolicy: MissedRunPolicy,
     missedRunWindowSeconds: z.int(),

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { looseObject } from '#shared/core/record.ts';
 import { ID } from '../../http/fields/id.ts';
 import { explorerPage, pageFields, pageQuery } from '../../http/fields/paging.ts';
 import { Message } from '../../http/fields/response-parts.ts';
@@ -45,7 +46,7 @@ export const Dashboard = z
     tenantID: z.uuid(),
     dashboardTitle: z.string(),
     dashboardDescription: z.string().nullable(),
-    dashboardConfig: z.looseObject({}),
+    dashboardConfig: looseObject({}),
     versionNumber: z.int().describe('Of its latest version; the `ETag` has it too'),
     folderID: z.uuid().nullable(),
     creatorID: z.uuid(),
@@ -77,7 +78,7 @@ export const DashboardVersionSummary = z
   })
   .meta({ id: 'DashboardVersionSummary', examples: [exampleVersionSummary] });
 
-export const DashboardVersion = DashboardVersionSummary.extend({ dashboardConfig: z.looseObject({}) }).meta({
+export const DashboardVersion = DashboardVersionSummary.extend({ dashboardConfig: looseObject({}) }).meta({
   id: 'DashboardVersion',
   examples: [exampleVersion],
 });

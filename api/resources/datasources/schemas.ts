@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { JsonObject } from '#shared/core/json.ts';
+import { looseObject } from '#shared/core/record.ts';
 import { datasourceTypes } from '#shared/datasources/types/index.ts';
 import { DatasourceItem } from '#shared/messaging/queues/datasource-metadata.ts';
 import { ID } from '../../http/fields/id.ts';
@@ -83,7 +84,7 @@ export const Datasource = z
     datasourceTitle: z.string(),
     datasourceDescription: z.string().nullable(),
     datasourceType: z.string(),
-    datasourceOptions: z.looseObject({}).describe('Secrets are masked'),
+    datasourceOptions: looseObject({}).describe('Secrets are masked'),
     unreadableSecrets: z
       .array(z.string())
       .describe('Paths of secrets in the options that were sealed with a key that is not here: give them again'),

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { recordOf } from '#shared/core/record.ts';
+import { looseObject, recordOf } from '#shared/core/record.ts';
 import { Moment } from '#shared/core/schema/moment.ts';
 import { NumberText } from '#shared/core/schema/number-text.ts';
 import { ID } from '../../http/fields/id.ts';
@@ -56,7 +56,7 @@ const ActionOutcome = z
     at: z.iso.datetime(),
     error: EventError.optional(),
     instanceID: z.uuid().optional(),
-    result: z.looseObject({}).optional(),
+    result: looseObject({}).optional(),
   })
   .meta({ id: 'ListenerActionOutcome' });
 
@@ -68,7 +68,7 @@ export const ListenerEventDetail = z
     query: z.string().nullable(),
     params: recordOf(z.unknown()).nullable(),
     headers: z.array(z.tuple([z.string(), z.string()])).describe('As they were sent; credentials are masked'),
-    meta: z.looseObject({}).nullable(),
+    meta: looseObject({}).nullable(),
     bodyText: z.string().nullable().describe('The body, if it is UTF-8'),
     bodyBase64: z.string().nullable().describe('The body, if it is not UTF-8'),
     actions: z.record(z.string(), ActionOutcome).describe('What has become of each action, by its id'),
@@ -206,7 +206,7 @@ export const BufferedEvents = z.object({
         bufferName: z.string(),
         seqNo: z.int().describe('Larger than that of every event saved before'),
         eventData: recordOf(z.unknown()),
-        eventMeta: z.looseObject({}),
+        eventMeta: looseObject({}),
         receivedAt: z.iso.datetime(),
       })
       .meta({ id: 'BufferedEvent', examples: [exampleBuffered] }),

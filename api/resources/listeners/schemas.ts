@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { JsonObject } from '#shared/core/json.ts';
+import { looseObject } from '#shared/core/record.ts';
 import { ActionType } from '#shared/triggers/listeners/actions.ts';
 import { EndpointPath } from '#shared/triggers/listeners/endpoint-path.ts';
 import { listenerTypes } from '#shared/triggers/listeners/types/index.ts';
@@ -94,7 +95,7 @@ export const ListenerList = z.object({
 
 export const SchemasQuery = z.object({ datasourceType: z.string().max(64).optional() });
 
-const Stored = z.looseObject({});
+const Stored = looseObject({});
 
 export const Action = z
   .object({
@@ -174,7 +175,7 @@ export const Connections = z.object({
   message: Message,
 });
 
-const form = { schema: z.looseObject({}), uischema: z.looseObject({}), data: z.looseObject({}) };
+const form = { schema: looseObject({}), uischema: looseObject({}), data: looseObject({}) };
 
 export const ListenerSchemas = z.object({
   schemas: z

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { Caller } from '#shared/core/caller.ts';
 import { Json, JsonObject } from '#shared/core/json.ts';
+import { looseObject, withOthers } from '#shared/core/record.ts';
 import { givenInputs } from '#shared/core/schema/field-aliases.ts';
 import { readBy } from '#shared/core/schema/walk.ts';
 import { ResultCursor } from '#shared/datasources/result-pages.ts';
@@ -30,10 +31,10 @@ const Type = z.string().min(1).max(64);
  * Options of a query: fields of its type, and those of every query. The datasource may be named among them or beside
  * them.
  */
-const Options = z
-  .object({ datasourceID: ID.nullish(), datasourceType: Type.nullish() })
-  .catchall(Json)
-  .meta({ id: 'DataQueryOptions', description: 'The fields depend on `datasourceType`: see `getDataQuerySchemas`' });
+const Options = withOthers({ datasourceID: ID.nullish(), datasourceType: Type.nullish() }, Json).meta({
+  id: 'DataQueryOptions',
+  description: 'The fields depend on `datasourceType`: see `getDataQuerySchemas`',
+});
 
 /** Null or absent when the type needs no datasource. */
 const target = { datasourceID: ID.nullish(), datasourceType: Type.nullish() };
@@ -122,7 +123,7 @@ export const QueryGenerate = z
 const Generated = z
   .object({
     dataQueryTitle: z.string(),
-    dataQueryOptions: z.looseObject({}),
+    dataQueryOptions: looseObject({}),
     datasourceID: z.uuid().nullable(),
     datasourceType: z.string(),
   })
@@ -160,7 +161,7 @@ export const DataQuery = z
     tenantID: z.uuid(),
     dataQueryTitle: z.string(),
     dataQueryDescription: z.string().nullable(),
-    dataQueryOptions: z.looseObject({}),
+    dataQueryOptions: looseObject({}),
     datasourceID: z.uuid().nullable(),
     datasourceType: z.string(),
     runOnLoad: z.boolean(),

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { JsonObject } from '#shared/core/json.ts';
+import { looseObject } from '#shared/core/record.ts';
 import { ID } from '../../http/fields/id.ts';
 import { explorerPage, pageFields, pageQuery } from '../../http/fields/paging.ts';
 import { Message } from '../../http/fields/response-parts.ts';
@@ -54,7 +55,7 @@ export const Widget = z
     widgetTitle: z.string(),
     widgetDescription: z.string().nullable(),
     widgetType: z.string(),
-    widgetConfig: z.looseObject({}),
+    widgetConfig: looseObject({}),
     refreshInterval: z.int(),
     versionNumber: z.int().describe('Counts changes but moves between folders; the `ETag` has it too'),
     folderID: z.uuid().nullable(),
@@ -84,9 +85,9 @@ const WidgetForm = z
       .describe('What its data look like; raw: the result of each query'),
     columns: z.array(z.string()).describe('What `datasetFields` of a binding names'),
     events: z.array(z.string()),
-    schema: z.looseObject({}).describe('JSON Schema of `widgetConfig`'),
-    uischema: z.looseObject({}).describe('Layout of the form, for JSONForms'),
-    data: z.looseObject({}).describe('What an editor starts with'),
+    schema: looseObject({}).describe('JSON Schema of `widgetConfig`'),
+    uischema: looseObject({}).describe('Layout of the form, for JSONForms'),
+    data: looseObject({}).describe('What an editor starts with'),
   })
   .meta({ id: 'WidgetForm' });
 

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { AppError } from '#shared/core/errors.ts';
+import { looseObject } from '#shared/core/record.ts';
 import { sharedFields } from '#shared/workflow/nodes/common.ts';
 import { type AnyNode, findNodeKind, nodes } from '#shared/workflow/nodes/index.ts';
 import { exitsOf, usualExitOf } from '#shared/workflow/nodes/properties.ts';
@@ -13,9 +14,9 @@ const NodeDescription = z
   .object({
     nodeType: z.string(),
     label: z.string(),
-    schema: z.looseObject({}).describe('JSON Schema of the config'),
-    uischema: z.looseObject({}).describe('JSONForms'),
-    defaultValue: z.looseObject({}),
+    schema: looseObject({}).describe('JSON Schema of the config'),
+    uischema: looseObject({}).describe('JSONForms'),
+    defaultValue: looseObject({}),
     exits: z.array(z.string()).describe('The exits of a node with the default value; a config may name others'),
     usualExit: z.string().nullable().describe('The exit of an edge without a handle'),
     bodyExit: z.string().nullable().describe('The exit to the nodes that the node repeats'),

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { looseObject } from '../../core/record.ts';
 import { bindingFor, MAX_BINDINGS } from './bindings.ts';
 import type { WidgetDefinition } from './define-widget.ts';
 import { object, text } from './properties.ts';
@@ -17,7 +18,7 @@ const actions = [
 ] as const;
 
 /** The browser's action at an event. The server reads the ids in it, when it checks permissions. */
-const Action = z.looseObject({
+const Action = looseObject({
   type: z.enum(actions).meta({ title: 'Action', description: 'What is done' }),
   key: text('Variable', 'Name of the variable that is set'),
   value: text('Value', 'What the variable is set to'),

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { Json, JsonObject } from '../../core/json.ts';
+import { looseObject } from '../../core/record.ts';
 import { MapProgress } from '../../workflow/map-plan.ts';
 import { LogLevel } from '../../workflow/nodes/kinds/log.ts';
 import { IterationPath } from '../../workflow/progress/iteration-path.ts';
@@ -121,9 +122,9 @@ export const roomEvents = {
 /** Events that the server sends to operators, in the namespace `/operator`. The OpenAPI document has their fields. */
 export const operatorEvents = {
   /** To `fleet`, whenever the server has read the state of the fleet: the response of `GET /api/v1/operator/fleet`. */
-  fleet_update: z.looseObject({}),
+  fleet_update: looseObject({}),
   /** To `fleet:<tenantID>`, at the same times: the response of `GET /api/v1/operator/fleet/tenants/{tenantID}`. */
-  fleet_tenant_update: z.looseObject({ tenantID: z.uuid() }),
+  fleet_tenant_update: looseObject({ tenantID: z.uuid() }),
 } as const;
 
 /** Every event on sockets, by who sends it. Contracts: payloads only grow. */

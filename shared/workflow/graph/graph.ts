@@ -9,6 +9,7 @@
 import { z } from 'zod';
 import { isJsonObject, JsonObject } from '../../core/json.ts';
 import { quote } from '../../core/quote.ts';
+import { looseObject } from '../../core/record.ts';
 import { firstIssues, type Issue, invalid, within } from '../../core/schema/issues.ts';
 import { readBy } from '../../core/schema/walk.ts';
 import { type AnyNode, nodes } from '../nodes/index.ts';
@@ -23,7 +24,7 @@ import type { VariableUses } from './variable-uses.ts';
 const GraphID = z.string().min(1).max(255);
 
 const byKind: ReadonlyMap<unknown, z.ZodType> = new Map(
-  nodes.map(({ kind, config }) => [kind, z.looseObject({ data: config })]),
+  nodes.map(({ kind, config }) => [kind, looseObject({ data: config })]),
 );
 
 /**
@@ -31,12 +32,12 @@ const byKind: ReadonlyMap<unknown, z.ZodType> = new Map(
  * kind reads only the fields of its config.
  */
 export const WorkflowNode = readBy(
-  z.looseObject({ id: GraphID, type: z.string(), data: JsonObject.default({}) }),
+  looseObject({ id: GraphID, type: z.string(), data: JsonObject.default({}) }),
   (node) => byKind.get(Reflect.get(node, 'type')),
 );
 export type WorkflowNode = z.infer<typeof WorkflowNode>;
 
-export const WorkflowEdge = z.looseObject({
+export const WorkflowEdge = looseObject({
   id: GraphID,
   source: z.string(),
   target: z.string(),

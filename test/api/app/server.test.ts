@@ -246,6 +246,10 @@ describe('the server', () => {
       'content-type': 'application/x-www-form-urlencoded',
     });
     expect(form.body).toEqual({ success: true, received: { a: '1', b: 'two' } });
+    const odd = await ada.send('POST', '/api/v1/anything', '__proto__=1&a=1&a=%C3%A9+x&b%5B%5D=2', {
+      'content-type': 'application/x-www-form-urlencoded',
+    });
+    expect(JSON.stringify(odd.body.received)).toBe('{"__proto__":"1","a":["1","é x"],"b[]":"2"}');
   });
 
   test('rejects a path that cannot be decoded', async () => {

@@ -35,6 +35,7 @@ test.each<[JsonObject, string]>([
   [{ properties: { a: { type: 'string', pattern: '^(a+)+$' } } }, 'properties.a.pattern'],
   [{ patternProperties: { '^(a+)+$': {} } }, 'patternProperties'],
   [{ anyOf: [{}, { items: { $ref: '#' } }] }, 'anyOf.1.items.$ref'],
+  [JSON.parse('{"properties":{"a":{"properties":{"__proto__":{}}}}}'), 'properties.a.properties.__proto__'],
   [{ type: 'nonsense' }, ''],
   [{ title: 'x'.repeat(100_001) }, ''],
 ])('%# a form that cannot be checked safely is refused, with the path of the keyword', (schema, path) => {

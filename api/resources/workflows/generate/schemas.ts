@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { looseObject } from '#shared/core/record.ts';
 import { WorkflowEdge, WorkflowNode } from '#shared/workflow/graph/graph.ts';
 import { WorkflowOptions } from '#shared/workflow/options.ts';
 import { Message } from '../../../http/fields/response-parts.ts';
@@ -24,9 +25,9 @@ export const WorkflowGeneration = z
       .object({
         title: z.string(),
         workflowDescription: z.string().nullish(),
-        workflowNodes: z.array(z.looseObject({})),
-        workflowEdges: z.array(z.looseObject({})),
-        workflowOptions: z.looseObject({}),
+        workflowNodes: z.array(looseObject({})),
+        workflowEdges: z.array(looseObject({})),
+        workflowOptions: looseObject({}),
         draft: z.literal(true),
       })
       .meta({ id: 'GeneratedWorkflow', description: 'As `createWorkflow` takes it' }),

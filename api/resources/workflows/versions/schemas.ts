@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { JsonObject } from '#shared/core/json.ts';
+import { looseObject } from '#shared/core/record.ts';
 import { ID } from '../../../http/fields/id.ts';
 import { pageFields, pageQuery, standardPage } from '../../../http/fields/paging.ts';
 import { ChangedPaths } from '../../../http/fields/version-name.ts';
@@ -40,7 +41,7 @@ export const Versions = z
   .meta({ id: 'WorkflowVersionPage' });
 
 /** Stored JSON is not validated again: it was validated before it was stored. */
-const Stored = z.looseObject({});
+const Stored = looseObject({});
 
 export const Version = VersionSummary.extend({
   workflowNodes: z.array(Stored),

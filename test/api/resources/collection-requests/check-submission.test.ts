@@ -40,3 +40,15 @@ test('the digits of a number survive that a double does not hold', () => {
   expect(checkSubmission(form, { a: ' 12.50 ' })).toEqual({ a: 12.5 });
   expect(() => checkSubmission(form, { a: '1e400' })).toThrow('expected a number');
 });
+
+test('a key that schemas of objects leave out is refused by its name, and kept where no schema looks', () => {
+  const form = { fields: [], formSchema: { type: 'object', properties: { a: { type: 'object' }, any: {} } } };
+  const refused: [string, string][] = [
+    ['{"__proto__":1}', 'submittedData.__proto__: this name cannot be used in forms'],
+    ['{"a":{"b":[{"__proto__":1}],"__proto__":2}}', 'submittedData.a.__proto__: this name cannot be used in forms'],
+  ];
+  for (const [text, message] of refused) expect(() => checkSubmission(form, JSON.parse(text))).toThrow(message);
+  for (const text of ['{"any":{"__proto__":1}}', '{"a":{"b":[{"__proto__":1}]}}'])
+    expect(JSON.stringify(checkSubmission(form, JSON.parse(text)))).toBe(text);
+  expect(JSON.stringify(checkSubmission({ fields: [] }, JSON.parse('{"__proto__":1}')))).toBe('{"__proto__":1}');
+});

@@ -1,9 +1,9 @@
-import { z } from 'zod';
 import { startPeriodicTask } from '#shared/concurrency/periodic-task.ts';
 import { createSemaphore } from '#shared/concurrency/semaphore.ts';
 import { toAppError } from '#shared/core/errors.ts';
 import { isUnreadableSecret, type KeyRing } from '#shared/core/key-ring.ts';
 import type { Logger } from '#shared/core/logger.ts';
+import { looseObject } from '#shared/core/record.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import { createCountedQuota } from '#shared/tenants/counted-quotas.ts';
 import type { EventRecorder } from '#shared/triggers/listeners/event-recorder.ts';
@@ -22,7 +22,7 @@ import { type Runner, type RunnerNeeds, runListener } from './run-listener.ts';
 import { shareOf } from './share.ts';
 
 /** Fields that the configs of all types have. */
-const Common = z.looseObject({ orderBy });
+const Common = looseObject({ orderBy });
 
 /** Listeners that a worker claims in one round. More would be owned long before they are read and connected. */
 const CLAIMED_AT_ONCE = 100;
