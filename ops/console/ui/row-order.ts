@@ -1,3 +1,4 @@
+import { compareDecimals } from '#shared/core/exact-number.ts';
 import { cellText } from './cell-text.ts';
 
 /** The key by which a value is sorted. */
@@ -23,6 +24,7 @@ export function compareKeys(one: SortKey, other: SortKey): number {
     if (one.number !== other.number) return one.number === undefined ? 1 : -1;
     return words.compare(one.text, other.text);
   }
-  // Large numbers that differ may be the same one here.
-  return one.number - other.number || words.compare(one.text, other.text);
+  if (one.number !== other.number) return one.number < other.number ? -1 : 1;
+  // Numbers that differ may be the same double.
+  return compareDecimals(one.text, other.text) || words.compare(one.text, other.text);
 }
