@@ -7,6 +7,7 @@ import { pageOf } from './page.ts';
 const OPENED: readonly { path: RegExp; title: string }[] = [
   { path: new RegExp(`^${FORMS_PATH}(?:[/?]|$)`, 'i'), title: 'This form cannot be answered' },
   { path: /^\/api\/v1\/oauth\/[^/]+\/callback(?:[/?]|$)/i, title: 'Not connected' },
+  { path: /^\/console(?:[/?]|$)/i, title: 'The console cannot be shown' },
 ];
 
 /** The title of the page that shows an error to the person who opened the address; undefined if the client gets JSON. */

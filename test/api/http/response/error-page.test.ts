@@ -23,12 +23,16 @@ test.each<[string, number, RequestListener, string]>([
 ])(
   'a service that %s shows a browser a page where a link leads, and JSON elsewhere',
   async (_case, status, listener, message) => {
-    const shown = await answerOf(listener, '/api/v1/forms/a.b', browser);
-    expect(shown).toEqual({
-      status,
-      type: 'text/html',
-      text: expect.stringMatching(`${message}[^]*Try again in \\d+ seconds`),
-    });
+    for (const path of [
+      '/api/v1/forms/a.b',
+      '/api/v1/oauth/google/callback?code=1',
+      '/console',
+      '/console/t/x/runs?a=1',
+    ])
+      expect({ path, ...(await answerOf(listener, path, browser)) }).toEqual({
+        ...{ path, status, type: 'text/html' },
+        text: expect.stringMatching(`${message}[^]*Try again in \\d+ seconds`),
+      });
     expect(await answerOf(listener, '/api/v1/tenants', browser)).toMatchObject({ status, type: 'application/json' });
     for (const accept of ['*/*', 'application/json', 'application/json, text/html;q=0.5']) {
       const { text, ...answer } = await answerOf(listener, '/api/v1/forms/a.b', { accept });
