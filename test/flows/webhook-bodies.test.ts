@@ -244,7 +244,8 @@ describe('a form with files', () => {
       ['tag', '1,2'],
       ['tag', '3'],
       ['photo', new Blob([new Uint8Array([0, 255])], { type: 'image/png' }), 'dot ä.png'],
-      ['table', new Blob([CSV], { type: 'application/vnd.ms-excel' }), 'numbers.csv'],
+      ['long', new Blob(['x'], { type: 'text/plain' }), `dir/a\u202E${'x'.repeat(300)}.txt`],
+      ['table', new Blob([CSV], { type: 'application/vnd.ms-excel' }), `${'n'.repeat(300)}.csv`],
     ]);
 
     const { body } = await received(listener, sent);
@@ -254,10 +255,11 @@ describe('a form with files', () => {
       who: 'Zoë',
       tag: ['1,2', '3'],
       photo: { fileName: 'dot ä.png', fileType: 'image/png', fileSize: 2, base64: 'AP8=' },
+      long: { fileName: `a${'x'.repeat(250)}.txt`, fileType: 'text/plain', fileSize: 1, base64: 'eA==' },
     });
     const api = cluster.as(tenant.creator).in(tenant);
     const fileID = expect.any(String);
-    const about = { fileName: 'numbers.csv', fileType: 'application/vnd.ms-excel', fileSize: CSV.length };
+    const about = { fileName: `${'n'.repeat(251)}.csv`, fileType: 'application/vnd.ms-excel', fileSize: CSV.length };
     expect(table).toEqual({ ...about, fileID, filePath: `tenant-files/${table.fileID}`, url: expect.any(String) });
     const { files } = (await api.get('T/datasources/files')).body;
     expect(files).toEqual([
@@ -322,6 +324,18 @@ describe('a form with files', () => {
       'it ends too early',
     ],
     ['with a broken part', { type, body: '--b b\r\nx\r\n--b b--' }, 'a part without an end of its headers'],
+    [
+      'with a name that is not UTF-8',
+      {
+        type,
+        body: Buffer.concat([
+          Buffer.from('--b b\r\ncontent-disposition: form-data; name=f; filename="'),
+          LATIN,
+          Buffer.from('"\r\n\r\n1\r\n--b b--'),
+        ]),
+      },
+      'headers are not UTF-8',
+    ],
     ['with too many parts', { type, body: `${'--b b\r\n\r\n\r\n'.repeat(1_001)}--b b--` }, 'more than 1000 parts'],
   ])('%s is refused', async (_what, sent, message) => {
     const listener = await aStartingListener();

@@ -2,6 +2,7 @@ import busboy from 'busboy';
 import type { Request } from 'express';
 import { AppError } from '#shared/core/errors.ts';
 import { quote } from '#shared/core/quote.ts';
+import { cleanFileName } from '#shared/datasources/files/file-name.ts';
 
 /** A file upload of a route: multipart/form-data with one part named `file`. */
 export interface Upload {
@@ -39,7 +40,7 @@ export async function readUpload(request: Request, { maxBytes }: Upload): Promis
     stream.on('data', (chunk: Buffer) => chunks.push(chunk));
     stream.on('limit', () => reject(tooLarge(maxBytes)));
     stream.on('end', () => {
-      uploaded = { bytes: Buffer.concat(chunks), fileName: cleanName(filename), otherParts };
+      uploaded = { bytes: Buffer.concat(chunks), fileName: cleanFileName(filename), otherParts };
     });
   });
   parser.on('field', (name) => otherParts.push(name));
@@ -83,29 +84,6 @@ function openParser(request: Request, maxBytes: number): busboy.Busboy {
   } catch (cause) {
     throw malformed(cause);
   }
-}
-
-/** Characters of a name, as the column holds them. */
-const MAX_NAME = 255;
-/** Control characters and invisible ones, but for those that join letters of Persian or parts of an emoji. */
-const UNWANTED = /(?!\u200C|\u200D|[\u{E0020}-\u{E007F}])[\p{C}/\\]/gu;
-
-/** A name without a path. One that is too long loses the end of what stands before its extension. */
-export function cleanName(name = ''): string {
-  const clean = name.replace(UNWANTED, '');
-  if (clean.length <= MAX_NAME) return clean || FIELD;
-  const extension = /\.[\p{L}\p{N}_-]{1,20}$/u.exec(clean)?.[0] ?? '';
-  return beginningOf(clean.slice(0, clean.length - extension.length), MAX_NAME - extension.length) + extension;
-}
-
-/** As many whole characters, as people count them, as fit. */
-function beginningOf(text: string, maxLength: number): string {
-  let end = 0;
-  for (const { index, segment } of new Intl.Segmenter().segment(text.slice(0, 2 * maxLength))) {
-    if (index + segment.length > maxLength) break;
-    end = index + segment.length;
-  }
-  return text.slice(0, end);
 }
 
 function missing(): AppError {

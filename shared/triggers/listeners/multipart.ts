@@ -1,9 +1,11 @@
+import { isUtf8 } from 'node:buffer';
 import { decodeText, NotText } from '../../core/charset.ts';
 import { listFields } from '../../core/form-fields.ts';
 import type { Json, JsonObject } from '../../core/json.ts';
 import { readMediaType } from '../../core/media-type.ts';
 import { invalidField } from '../../core/schema/issues.ts';
 import { filePathOf } from '../../datasources/fields/file-info.ts';
+import { cleanFileName } from '../../datasources/files/file-name.ts';
 import { runIDOf } from './run-id.ts';
 
 export const MULTIPART = 'multipart/form-data';
@@ -117,6 +119,7 @@ function readPart(part: Buffer): Part | undefined {
 }
 
 function headersOf(head: Buffer): Map<string, string> {
+  if (!isUtf8(head)) throw malformed('has a part whose headers are not UTF-8');
   const lines = head.toString('utf8').split('\r\n');
   return new Map(
     lines.map((line) => {
@@ -136,9 +139,9 @@ function extendedName(text: string | undefined): string | undefined {
   }
 }
 
-/** A name without the path that some clients send. */
+/** The name that an upload of the file would have; some clients send a path. */
 function baseOf(fileName: string): string {
-  return /[^/\\]*$/.exec(fileName)?.[0] || 'file';
+  return cleanFileName(/[^/\\]*$/.exec(fileName)?.[0]);
 }
 
 function malformed(why: string) {

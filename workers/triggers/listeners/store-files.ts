@@ -28,7 +28,7 @@ export function createStoreFiles(pool: Pool, files: StoredFiles): StoreFiles {
         const query = onClient(client);
         await requireHeadroom(query);
         const type = fileTypeOf(bytes, fileName) ?? 'application/octet-stream';
-        const values = [id, tenantID, fileName.slice(0, 255), type, bytes.length, hash('sha256', bytes), name];
+        const values = [id, tenantID, fileName, type, bytes.length, hash('sha256', bytes), name];
         await query(INSERT, [...values, creatorID, createdByApiKeyID]);
         await settle(query);
       }),

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { cleanName } from '#api/http/request/upload.ts';
+import { cleanFileName } from '#shared/datasources/files/file-name.ts';
 
 const FAMILY = '👩‍👩‍👧';
 const ENGLAND = '\u{1F3F4}\u{E0067}\u{E0062}\u{E0065}\u{E006E}\u{E0067}\u{E007F}';
@@ -15,6 +15,6 @@ test.each([
   [`${'x'.repeat(245)}${FAMILY}.csv`, `${'x'.repeat(245)}.csv`],
   [`${'x'.repeat(254)}😀`, 'x'.repeat(254)],
   [`${'x'.repeat(300)}. no extension`, 'x'.repeat(255)],
-])('the name %j of an upload is %j', (name, expected) => {
-  expect(cleanName(name)).toBe(expected);
+])('the name %j of a file is %j', (name, expected) => {
+  expect(cleanFileName(name)).toBe(expected);
 });
