@@ -127,7 +127,7 @@ describe('a query that fails leaves the others', () => {
     [
       'a slow one',
       async () => ({ dataQueryID: await aQuery('select pg_sleep(20)', { timeoutSeconds: 0.2 }) }),
-      /^UPSTREAM_TIMEOUT: The query took longer than 0.2 s/,
+      /^UPSTREAM_TIMEOUT: The query took longer than 0.2 s \(its `timeoutSeconds`\)/,
     ],
     [
       'one without the column',

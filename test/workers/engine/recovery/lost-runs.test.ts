@@ -5,6 +5,7 @@ import { testLogger } from '#test/support/environment.ts';
 import { graph, noop, noops } from '#test/support/graphs.ts';
 import { eventually } from '#test/support/settle.ts';
 import { failStaleRuns } from '#workers/engine/recovery/fail-stale-runs.ts';
+import { findOverdue } from '#workers/engine/recovery/overdue-runs.ts';
 
 /** Each test leaves the rows as a crash between two statements of the protocol would, and then starts a worker. */
 describe('after a crash at any point', () => {
@@ -217,6 +218,25 @@ describe('after a crash at any point', () => {
     expect((await deployment.events(instanceID)).at(-1)?.payload).toEqual({ error });
     const { rows } = await deployment.pool.query('select from run_wait where instance_id = $1', [instanceID]);
     expect(rows).toEqual([]);
+  });
+
+  test('an overdue part comes behind the run around it, and names the limit of that', async () => {
+    const limited = await deployment.saveVersion(noops(1), { workflowRunTimeout: '90 s' });
+    const part = await accepted();
+    const around = await accepted(limited);
+    await deployment.pool.query(
+      `update workflow_instance set deadline_at = '2026-01-01', parent_id = case when id = $1 then $2::uuid end where id in ($1, $2)`,
+      [part, around],
+    );
+
+    const overdue = await findOverdue(deployment.pool, { max: 2, except: [] });
+
+    const limit = 'took longer than 90 s (`workflowRunTimeout` of its workflow)';
+    expect(overdue).toEqual([
+      { id: around, parentID: null, message: `The run ${limit}` },
+      { id: part, parentID: around, message: `The run had to end with the run that it is a part of, which ${limit}` },
+    ]);
+    await deployment.pool.query('delete from workflow_instance where id in ($1, $2)', [part, around]);
   });
 
   test('a run that does not begin in time fails, and one that begins has its whole time from then on', async () => {

@@ -141,7 +141,8 @@ test('a timeout reaches the server', async () => {
 
   const { row } = await run({ url: server.origin, timeoutSeconds: 1 });
 
-  expect(row).toMatchObject({ status: 'FAILED', error: { code: 'NODE_TIMEOUT' } });
+  const message = 'The node took longer than 1 s (`timeoutSeconds` of the node)';
+  expect(row).toMatchObject({ status: 'FAILED', error: { code: 'NODE_TIMEOUT', message } });
   await eventually(() => expect(server.abandoned()).toBe(1));
 });
 

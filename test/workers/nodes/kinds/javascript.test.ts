@@ -79,6 +79,12 @@ test.each([
   await expect(run({ code }, { timeoutMs: 200 })).rejects.toMatchObject({ code: errorCode, retry });
 });
 
+test('code that takes too long is told where its limit is set', async () => {
+  await expect(run({ code: 'for (;;);' }, { timeoutMs: 100 })).rejects.toMatchObject({
+    message: 'The code did not finish within 100 ms (a test)',
+  });
+});
+
 test('stopping the node ends the code', async () => {
   const abort = new AbortController();
   const reason = new Error('stopped');

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { newID } from '#shared/core/ids.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import { inTransaction } from '#shared/db/pool.ts';
+import { findOverdue } from '#workers/engine/recovery/overdue-runs.ts';
 import { trimTicks } from '#workers/triggers/cron/page.ts';
 import { aCronJob, aCronScheduler, ticksOf } from '../../../support/cron.ts';
 import { type Deployment, startDeployment } from '../../../support/deployment.ts';
@@ -106,6 +107,16 @@ describe('a tick that is due', () => {
     );
     expect(rows).toEqual([{ later: true, same: true }]);
     expect((await deployment.pool.query('select from cron_end')).rowCount).toBe(0);
+  });
+
+  test('names the job in the error of a run that takes longer than the job allows', async () => {
+    await aJob({ dueAgo: 0, columns: { timeout_seconds: 20 } });
+    await poll();
+    await deployment.pool.query('update workflow_instance set deadline_at = now()');
+
+    const [overdue] = await findOverdue(deployment.pool, { max: 1, except: [] });
+
+    expect(overdue?.message).toBe('The run took longer than 20 s (`timeoutSeconds` of its cron job)');
   });
 
   test('runs a query by the graph of the job', async () => {
