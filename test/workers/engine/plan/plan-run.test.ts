@@ -155,6 +155,28 @@ test('a node that must fail says why, and ends the run unless its error is conne
   expect(goesOn.reached).toMatchObject({ next: 'no', caught: 'yes' });
 });
 
+test('the failed items of a map may be passed, its beginning and the items of a loop may not', async () => {
+  const failing = async (type: 'map' | 'loop') => {
+    const repeated = { type, sourceVariable: '{{ctx.answer}}', errorHandling: 'continue' };
+    const nodes: Nodes = {
+      call: call(),
+      repeated,
+      item: code('return 1'),
+      after: { type: 'log', message: '{{ctx.error.message}}' },
+    };
+    const plan = await planned(nodes, [
+      'start>call',
+      'call>repeated',
+      `repeated:${type}>item`,
+      'repeated:completed>after',
+    ]);
+    return plan.of('after')?.values;
+  };
+
+  expect(await failing('map')).toEqual([{ path: 'message', dependsOn: [{ nodeID: 'repeated', on: 'failure' }] }]);
+  expect(await failing('loop')).toEqual([{ path: 'message', value: null }]);
+});
+
 test('a disabled node is passed through, and large values are not shown', async () => {
   const plan = await planned(
     { off: { ...code('x'), isDisabled: true }, big: { type: 'log', message: '{{ctx.input.text}}' } },
