@@ -285,6 +285,9 @@ test('an export has every entry, as CSV without formulas and as JSON lines', asy
     expect(csv.split('\r\n')[0]).toMatch(/^createdAt,auditLogID,type,subType,path,status/);
     expect(csv).toContain(`'=cmd()`);
   });
+  // A text would be read without the mark.
+  const marked = await fetch(`${cluster.baseURL}/api/v1/tenants/${own.id}/audit/export?bom=true`, { headers });
+  expect([...new Uint8Array(await marked.arrayBuffer()).subarray(0, 4)]).toEqual([0xef, 0xbb, 0xbf, 0x63]);
 });
 
 test('an export reads as far ahead as its client takes it, however long the trail is', async () => {
