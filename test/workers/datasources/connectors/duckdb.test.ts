@@ -354,16 +354,8 @@ describe('a CSV file is read as excelcsv reads it', () => {
     ['in Windows-1252', windows1252, expected],
     ['in UTF-16, little-endian', utf16, expected],
     ['in UTF-16, big-endian', Buffer.from(utf16).swap16(), expected],
-    [
-      'of one column, with a semicolon in a value',
-      column(['a;b', 'c', 'd']),
-      [{ note: 'a;b' }, { note: 'c' }, { note: 'd' }],
-    ],
-    [
-      'of one column, with a tab in a value',
-      column(['a', 'b\tc', 'd']),
-      [{ note: 'a' }, { note: 'b\tc' }, { note: 'd' }],
-    ],
+    ['of one column, with a semicolon in a value', column(['x', 'a;b']), [{ note: 'x' }, { note: 'a;b' }]],
+    ['of one column, with a tab in a value', column(['a', 'b\tc']), [{ note: 'a' }, { note: 'b\tc' }]],
   ])('%s', async (_how, bytes, rowsOfFile) => {
     const fileInfo = await world.upload('a.csv', bytes);
     await using sql = await world.open(duckdb, { files: [{ name: 'a', fileInfo }] });
