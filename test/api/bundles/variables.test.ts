@@ -223,6 +223,14 @@ test('a workflow that a variable names is exported, and the value of the variabl
   });
   const { body: preview } = await target.post('T/import/preview', { bundle: whole.bundle });
   expect(preview.items.map(({ action }: JsonObject) => action)).toEqual(preview.items.map(() => 'unchanged'));
+
+  // A variable that a person has made, with the id of the imported workflow, has the value that the bundle would give it.
+  const { who: third } = await aTarget();
+  await run(third, bundleOf(bundle.items.find(({ payload }: Item) => payload.title === 'Child')));
+  const [imported] = (await third.get('T/workflows')).body.workflows;
+  await third.post('T/variables', { name: 'child', value: imported.id });
+  const { items } = (await third.post('T/import/preview', { bundle: bundleOf(ofVariable) })).body;
+  expect(items[0].action).toBe('unchanged');
 });
 
 test('what a variable names and the bundle lacks is missing, and is remapped by the request', async () => {
