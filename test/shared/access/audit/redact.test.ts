@@ -94,6 +94,12 @@ test('the credentials of an address are hidden, also where the cut comes before 
   expect(readable({ url: 'https://db.example.com' })).toEqual({ url: 'https://db.example.com' });
 });
 
+test('the key __proto__ of data is shown as any other', () => {
+  const text = '{"deep":[{"__proto__":{"a":1}}],"__proto__":2}';
+
+  expect(JSON.stringify(readable(JSON.parse(text)))).toBe(text);
+});
+
 test('every field that a datasource type declares to be a secret is hidden by its name, or its name is known', () => {
   const names = new Set<string>();
   for (const { options } of datasources)
