@@ -350,11 +350,13 @@ describe('a form with files', () => {
       Buffer.from(`preamble\r\n${part('name="a"', 'content-type: text/plain; charset=latin1\r\n\r\n').slice(0, -2)}`),
       LATIN,
       Buffer.from(`\r\n${part(`name=f; filename="x"; filename*=UTF-8''%e2%82%ac.txt`, '\r\nx')}`),
+      Buffer.from(part('name=unnamed; filename=""', '\r\ny')),
       Buffer.from(`${part('name=none; filename=""', '\r\n')}--b b--\r\nend`),
     ]);
     expect((await received(await aStartingListener(), { type, body })).body).toEqual({
       a: 'é',
       f: { fileName: '€.txt', fileType: '', fileSize: 1, base64: 'eA==' },
+      unnamed: { fileName: 'file', fileType: '', fileSize: 1, base64: 'eQ==' },
     });
   });
 });

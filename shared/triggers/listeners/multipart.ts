@@ -115,7 +115,12 @@ function readPart(part: Buffer): Part | undefined {
   const name = parameters.get('name');
   const fileName = extendedName(parameters.get('filename*')) ?? parameters.get('filename');
   if (name === undefined || (fileName === '' && bytes.length === 0)) return undefined;
-  return { name, fileName: fileName && baseOf(fileName), contentType: headers.get('content-type') ?? '', bytes };
+  return {
+    name,
+    fileName: fileName === undefined ? undefined : baseOf(fileName),
+    contentType: headers.get('content-type') ?? '',
+    bytes,
+  };
 }
 
 function headersOf(head: Buffer): Map<string, string> {
