@@ -38,10 +38,10 @@ export const runHTTP: Executor<typeof http> = async ({ config, run, signal }, { 
   };
   return { output: maskOutput(output, secrets), exit: 'success' };
 
-  /** Reads an error answer by its own content type, because it is seldom what `responseType` says. */
+  /** Reads an error, and a redirect that is not followed, by its own content type, because it is seldom what `responseType` says. */
   function readAnswer(): Json {
-    const isErrorStatus = status >= 400 && config.responseType === 'json';
-    return readBody(response, isErrorStatus ? 'auto' : config.responseType);
+    const isOther = status >= 300 && config.responseType === 'json';
+    return readBody(response, isOther ? 'auto' : config.responseType);
   }
 };
 

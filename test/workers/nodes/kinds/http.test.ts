@@ -136,6 +136,17 @@ test('an error status fails the node, unless it is accepted', async () => {
   expect(wanted.row).toMatchObject({ status: 'COMPLETED', output: { answer: { why: 'no' } } });
 });
 
+test('a redirect that is not followed is the answer, also where JSON is wanted', async () => {
+  await using server = await startHTTP((_request, response) => {
+    response.writeHead(302, { location: '/there', 'content-type': 'text/html' }).end('<a href="/there">There</a>');
+  });
+
+  const { row } = await run({ url: server.origin, followRedirects: false, responseType: 'json' });
+
+  expect(row).toMatchObject({ status: 'COMPLETED', output: { answer: '<a href="/there">There</a>' } });
+  expect(server.seen).toHaveLength(1);
+});
+
 test('a timeout reaches the server', async () => {
   await using server = await startHTTP(() => undefined);
 
