@@ -4,7 +4,7 @@ import { newID } from '#shared/core/ids.ts';
 import { type Cluster, startCluster } from '../../../support/cluster.ts';
 import { minuteAgo } from '../../../support/cron.ts';
 import { testServers } from '../../../support/environment.ts';
-import { aDataQuery, aTenant, type TestTenant } from '../../../support/factories.ts';
+import { aDataQuery, aTenant, aWorkflow, type TestTenant } from '../../../support/factories.ts';
 import { eventually } from '../../../support/settle.ts';
 
 let cluster: Cluster;
@@ -52,4 +52,29 @@ test('a job of a data query runs it, and its history says when', async () => {
   const { rows } = await server.query(`select * from ${table}`);
   await server.query(`drop table ${table}`);
   expect(rows).toEqual([{ region: 'north', due: scheduledAt }]);
+});
+
+test('the runs of a backfill tell the worker that starts its ticks when they end', async () => {
+  const { id: workflowID } = await aWorkflow(cluster, { tenant });
+  const api = cluster.as(tenant.creator).in(tenant);
+  const created = await api.post('T/cronjobs', {
+    cronJobTitle: 'Hourly',
+    cronJobSchedule: '0 * * * *',
+    cronJobType: 'workflow',
+    cronJobConfig: { workflowID },
+    cronJobEnabled: false,
+  });
+  const path = `T/cronjobs/${created.body.cronJob.id}/backfills`;
+  await cluster.startWorker({}, ['cron.ticks', 'workflow.runs']);
+
+  const { backfill } = (await api.post(path, { from: '2026-03-02T00:00:00Z', to: '2026-03-02T01:00:00Z' })).body;
+
+  await eventually(async () =>
+    expect((await api.get(`${path}/${backfill.id}`)).body.backfill.counts).toMatchObject({ SUCCESS: 2 }),
+  );
+  const { rows } = await cluster.pool.query('select awaited_by from workflow_instance where workflow_id = $1', [
+    workflowID,
+  ]);
+  const awaited_by = expect.stringMatching(/^backfills\./);
+  expect(rows).toEqual([{ awaited_by }, { awaited_by }]);
 });
