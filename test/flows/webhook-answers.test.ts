@@ -1,6 +1,7 @@
 /** Answers to senders of webhooks: handshakes, results of workflows, and refusals. */
 import { createHmac } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { findParked } from '#api/runs/run-outcomes.ts';
 import { newID } from '#shared/core/ids.ts';
 import { type Cluster, startCluster } from '#test/support/cluster.ts';
 import { aListener, aTenant, aWorkflow, chain, type TestTenant } from '#test/support/factories.ts';
@@ -130,6 +131,10 @@ test('a sender does not wait for a run that is parked, nor for one whose sub-wor
     parked.body.instanceID,
   ]);
   expect(rows).toEqual([{ status: 'WAITING' }]);
+  const { instanceID: id } = parked.body;
+  expect(await findParked(cluster.pool, [{ id, ms: 60_000 }])).toEqual([id]);
+  // Its question expires in an hour: who waits for two still gets the result.
+  expect(await findParked(cluster.pool, [{ id, ms: 7_200_000 }])).toEqual([]);
 
   const outer = await anEcho(
     graph({ ...ends, sub: { type: 'subWorkflow', childWorkflowID: direct.workflow.id } }, [
