@@ -210,6 +210,28 @@ test('a handshake is answered beside a signature, with any method, and is no eve
   expect(JSON.stringify(shown.body)).not.toContain('the token');
 });
 
+test('a handshake in a body is answered, and the signature that it gives is that of no delivery', async () => {
+  const hmac = (text: string) => createHmac('sha256', 's').update(text).digest('hex');
+  const options = { authType: 'hmac', authSecret: 's' };
+  const zoom = await aListener(cluster, { tenant, options: { ...options, handshake: 'zoom' } });
+  const validation = JSON.stringify({ event: 'endpoint.url_validation', payload: { plainToken: 'true' } });
+
+  const answered = await deliver(zoom.id, { body: validation });
+  const replayed = await deliver(zoom.id, { body: 'true', headers: { 'x-signature': hmac('true') } });
+
+  expect(answered).toMatchObject({ status: 200, body: { plainToken: 'true', encryptedToken: hmac('true') } });
+  expect([replayed.status, replayed.text]).toEqual([401, expect.stringContaining('that of a handshake')]);
+  expect(await eventsOf(zoom)).toEqual([]);
+
+  const twitch = await aListener(cluster, { tenant, options: { ...options, handshake: 'twitch' } });
+  const body = '{"challenge":"c"}';
+  const headers = { 'twitch-eventsub-message-type': 'webhook_callback_verification' };
+  expect((await deliver(twitch.id, { body, headers })).status).toBe(401);
+  const signed = await deliver(twitch.id, { body, headers: { ...headers, 'x-signature': hmac(body) } });
+  expect([signed.status, signed.text]).toEqual([200, 'c']);
+  expect(await eventsOf(twitch)).toEqual([]);
+});
+
 test('listeners with different methods share a path, and HEAD makes no event', async () => {
   const api = cluster.as(tenant.creator).in(tenant);
   const source = async (allowedMethods: string) =>
