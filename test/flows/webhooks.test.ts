@@ -6,6 +6,7 @@ import { newID } from '#shared/core/ids.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import { WAITING } from '#shared/triggers/listeners/deferred-events.ts';
 import { type Cluster, startCluster } from '#test/support/cluster.ts';
+import { publicURL } from '#test/support/environment.ts';
 import { aListener, aMember, aTenant, aWorkflow, chain, type TestTenant } from '#test/support/factories.ts';
 import { eventually } from '#test/support/settle.ts';
 import { dispatchWaiting } from '#workers/triggers/listeners/dispatch-events.ts';
@@ -294,6 +295,12 @@ test('a captured signature holds for no other address and no invented id', async
   expect((await deliver(path, sent('invented'))).body).toHaveProperty('duplicateOf');
   expect((await settled(listener)).map(({ state }) => state)).toEqual(['done', 'duplicate']);
   expect((await runsOf(tenant)).map(({ input }) => input)).toEqual([{ order: '1', amount: '5' }]);
+
+  // Without an address of its own, the listener has that of the deployment.
+  const { listener: plain } = await aBoundListener({ options: { authType: 'twilio', authSecret: '12345' } });
+  const called = createHmac('sha1', '12345').update(`${publicURL}/webhooks/v1/inbound/${plain.id}A1A2`);
+  const headers = { ...form, 'x-twilio-signature': called.digest('base64') };
+  expect((await deliver(plain.id, { body: 'A=2&A=1', headers })).status).toBe(200);
 
   const github = await aBoundListener({ options: { authType: 'github', authSecret: 's' } });
   const body = '{"ref":"main"}';
