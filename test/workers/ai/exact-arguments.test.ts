@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { objectIn } from '#shared/apps/ai/objects.ts';
 import type { AISettings } from '#shared/apps/ai/providers.ts';
 import { type SeenRequest, startHTTP } from '#test/support/http-server.ts';
 import { loadSDK } from '#workers/ai/load-sdk.ts';
@@ -69,3 +70,7 @@ test.each(Object.entries(answers))(
     expect(streamed.map(({ input }) => input)).toEqual([exact]);
   },
 );
+
+test('numbers of an object that a model writes as a text are kept as well', () => {
+  expect(objectIn(`Here it is: ${args}`)).toEqual(exact);
+});
