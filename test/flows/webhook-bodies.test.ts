@@ -296,6 +296,11 @@ describe('a form with files', () => {
 
     await eventually(async () => expect(await attempts()).toBeGreaterThan(1));
 
+    await pool.query('delete from quota where owner_id = $1', [other.id]);
+    await eventually(async () => {
+      const { rows } = await pool.query('select state from listener_event where listener_id = $1', [listener.id]);
+      expect(rows).toEqual([{ state: 'done' }]);
+    });
     const { rows } = await pool.query('select from tenant_file where tenant_id = $1', [other.id]);
     expect(rows).toHaveLength(1);
   });
