@@ -72,6 +72,8 @@ describe('a request', () => {
       ['o[k][0]', '1'],
       ['o[k][1]', 'x y'],
     ]);
+    const exact = await api.ask({ method: 'POST', contentType: 'form', body: '{"n": 12345678901234567890.5}' });
+    expect(exact.body).toBe('n=12345678901234567890.5');
     expect(xml.body).toBe('<r a="&lt;a&gt;&amp;&quot;">&lt;a&gt;&amp;&quot;</r>');
     expect(xml.headers['content-type']).toBe('application/xml');
     expect(text.body).toBe('say <a>&"');
