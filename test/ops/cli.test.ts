@@ -146,6 +146,22 @@ test('a pipeline saves a workflow from its folder, runs it, reads its output, an
   expect(mode & 0o777).toBe(0o600);
 });
 
+test('a file with a number that would be rounded is refused by its name', async () => {
+  const number = '12345678901234567890.5';
+  const bundle = join(dir, 'rounded.json');
+  const workflow = join(dir, 'rounded/workflow.json');
+  await mkdir(join(dir, 'rounded'));
+  for (const file of [bundle, workflow])
+    await writeFile(file, `{"bundleVersion":1,"items":[],"title":"T","n":${number}}`);
+
+  const planned = await gantry(['bundles', 'plan', bundle]);
+  const pushed = await gantry(['workflows', 'push', join(dir, 'rounded')]);
+
+  expect([planned.code, pushed.code]).toEqual([2, 2]);
+  expect(planned.notes).toContain(`${bundle}: ${number} is more than`);
+  expect(pushed.notes).toContain(`${workflow}: ${number} is more than`);
+});
+
 test('help has examples and the exit codes', async () => {
   const { out } = await gantry(['--help']);
   const examples = await Promise.all(
