@@ -116,6 +116,8 @@ describe.skipIf(found.path === null)('redis', () => {
     expect(await data({ operation: 'xrange', key: 'x' })).toEqual([{ id, fields: { a: '1', b: 'two' } }]);
     expect(await data({ operation: 'xread', key: 'x', streamId: '0' })).toEqual([{ id, fields: { a: '1', b: 'two' } }]);
     expect(await data({ operation: 'xread', key: 'x', streamId: id as string })).toEqual([]);
+    await data({ operation: 'xadd', key: 'own', value: JSON.parse('{"__proto__": "p", "a": 1}') });
+    expect(JSON.stringify(await data({ operation: 'xrange', key: 'own' }))).toContain('"__proto__":"p"');
     expect(await data({ operation: 'publish', channel: 'c', value: 'm' })).toBe(0);
   });
 
