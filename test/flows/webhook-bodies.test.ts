@@ -213,6 +213,7 @@ describe('a compressed body', () => {
 
   test.each([
     ['of another coding', 'compress', text, 415, 'Content-Encoding: expected gzip'],
+    ['of four codings, one upon the other', 'gzip, gzip, gzip, gzip', text, 415, 'Content-Encoding: expected gzip'],
     ['that is broken', 'gzip', text, 400, 'The body is not valid gzip'],
     ['that ends too early', 'br', brotliCompressSync(text).subarray(0, 5), 400, 'The body is not valid br'],
   ])('%s is refused', async (_what, coding, body, status, message) => {
