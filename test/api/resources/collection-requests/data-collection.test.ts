@@ -207,10 +207,10 @@ test('a rejection with nothing at its exit fails the run, and names the exit', a
 });
 
 test('a run that waits for several things names them all', async () => {
-  const ask = (title: string) => ({ type: 'approval', title, expiryMinutes: 0 });
+  const ask = (title: string, expiryMinutes = 0) => ({ type: 'approval', title, expiryMinutes });
   const shape = graph(
     {
-      ...{ start: { type: 'start' }, first: ask('First'), second: ask('Second'), third: ask('Third') },
+      ...{ start: { type: 'start' }, first: ask('First'), second: ask('Second'), third: ask('Third', 60) },
       event: { type: 'waitForEvent', eventName: 'paid', eventKey: '7' },
     },
     ['start>first', 'start>second', 'start>event', 'start>third'],
@@ -234,6 +234,8 @@ test('a run that waits for several things names them all', async () => {
     ['input', 'third'],
     ['event', 'event'],
   ]);
+  const [second, third] = waiting.others;
+  expect([second.until, third.until]).toEqual([undefined, expect.any(String)]);
 });
 
 test('a question that expires with nothing at its exit fails the run', async () => {
