@@ -119,10 +119,36 @@ describe('the return value of code', () => {
       ],
     ],
     ['crypto.subtle.digest("SHA-384", new ArrayBuffer(2)).then((digest) => digest.byteLength)', 48],
+    [
+      `crypto.subtle.importKey("raw", new Uint8Array([1]), { name: "HMAC", hash: { name: "SHA-256" } }, false, ["verify"])
+        .then(async (key) => {
+          const signature = new Uint8Array(await crypto.subtle.sign("HMAC", key, new Uint8Array([2])));
+          const verify = (given, data) => crypto.subtle.verify("HMAC", key, given, new Uint8Array([data]));
+          return [await verify(signature, 2), await verify(signature, 3), await verify(signature.slice(1), 2)];
+        })`,
+      [true, false, false],
+    ],
+    ['["ab", "ac", "abc"].map((text) => crypto.timingSafeEqual("ab", text))', [true, false, false]],
+    ['crypto.getRandomValues(new Uint8Array(64)).some((byte) => byte !== 0)', true],
+    ['crypto.randomUUID() === crypto.randomUUID()', false],
     ['/^[0-9a-f-]{36}$/.test(crypto.randomUUID()) && crypto.getRandomValues(new Uint8Array(3)).length', 3],
     ['[btoa("a\\xff"), atob(" Yf8 ").charCodeAt(1)]', ['Yf8=', 255]],
     ['[...new TextEncoder().encode("ä\\ud800")]', [195, 164, 239, 191, 189]],
     ['new TextDecoder("windows-1252").decode(new Uint8Array([0xe4, 0x80]))', 'ä€'],
+    ['[...new TextDecoder("utf-8", { ignoreBOM: true }).decode(new Uint8Array([239, 187, 191, 97]))].length', 2],
+    ['new TextDecoder().decode(new Uint8Array([239, 187, 191, 97]))', 'a'],
+    [
+      '(() => { const to = new Uint8Array(4); return [new TextEncoder().encodeInto("aä€", to), [...to]]; })()',
+      [{ read: 2, written: 3 }, [97, 195, 164, 0]],
+    ],
+    [
+      `(() => {
+        const parts = { set: new Set([{ a: 1 }]), pattern: /a/gi, error: new RangeError('no'), view: new DataView(new ArrayBuffer(3), 1) };
+        const { set, pattern, error, view } = structuredClone(parts);
+        return [[...set], [...set][0] === [...parts.set][0], String(pattern), error.name, error.message, view.byteLength];
+      })()`,
+      [[{ a: 1 }], false, '/a/gi', 'RangeError', 'no', 2],
+    ],
     ['structuredClone({ at: new Date(0), list: [new Map([[1, { a: 1 }]])] }).list[0].get(1)', { a: 1 }],
     [
       '(() => { const own = {}; own.own = own; const copy = structuredClone(own); return copy !== own && copy.own === copy; })()',
