@@ -231,6 +231,18 @@ const signedByTwilio = (url: string, parts = '') => ({
   'x-twilio-signature': hmac('sha1', '12345', url + parts, 'base64'),
 });
 
+test('a signature of parts of the delivery must cover the body', () => {
+  const faultsOf = (signedContent: string, timestampHeader = '') => {
+    const options = { authType: 'hmac', authSecret: 's', signedContent, timestampHeader };
+    return webhook.options.safeParse(options).error?.issues.map(({ path }) => path.join('.')) ?? [];
+  };
+
+  expect([faultsOf('{url}'), faultsOf('{timestamp}', 'x-time'), faultsOf('{header:X-Id}.{method}')]).toEqual(
+    Array(3).fill(['signedContent']),
+  );
+  expect([faultsOf('{url}{body}'), faultsOf('{timestamp}{body}', 'x-time'), faultsOf('text')]).toEqual([[], [], []]);
+});
+
 test('the signature of Twilio covers the address that was called, and no other', () => {
   const url = 'https://a.example/webhooks/v1/inbound/t/tw/1?amount=1';
   const headers = signedByTwilio(url);
