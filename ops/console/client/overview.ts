@@ -14,7 +14,7 @@ export function overviewRead(tenantID: string) {
   });
 }
 
-/** What became of the runs that were accepted in the last hours. */
+/** Counts of the runs that were accepted in the last hours, by what became of them. */
 export function runHistoryRead(tenantID: string, hours: number) {
   return queryOptions({
     queryKey: ['run-history', tenantID, hours],

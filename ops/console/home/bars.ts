@@ -46,7 +46,7 @@ function emptyBar(at: number): Bar {
   return { at, accepted: 0, completed: 0, failed: 0, cancelled: 0, open: 0 };
 }
 
-/** Of UTC, as the API counts them: an hour of a zone may begin at its half. */
+/** Hours are those of UTC, as the API counts them: an hour of a zone may begin at its half. */
 function startOfHour(at: number): number {
   return Math.floor(at / 3_600_000) * 3_600_000;
 }

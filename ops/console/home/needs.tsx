@@ -10,7 +10,7 @@ import { Status } from '../ui/status.tsx';
 import { Ago } from '../ui/time.tsx';
 import { Words } from '../ui/words.tsx';
 
-/** What waits for a person; what does not is left out. */
+/** The parts of an overview that wait for a person; the others are left out. */
 export function Needs({ tenantID, overview }: { tenantID: string; overview: Overview }) {
   const may = useMay();
   const { data } = useQuery({ ...toolCallsRead(tenantID, { isWaiting: true }), enabled: may('ai.approve') });
