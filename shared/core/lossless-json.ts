@@ -47,16 +47,16 @@ export function parseExact(text: string): unknown {
   return value;
 }
 
-/** The fault of a number that a scanner has just found, with its key: `id: 12345678901234567890 is more than …`. */
+/** The fault of a number that a scanner has just found, with its path: `args.id: 12345678901234567890 is more than …`. */
 export function describeLossy(scanner: JSONScanner, { start, end }: Found): string {
   const { text } = scanner;
-  return faultOfLossy(scanner.path.at(-1) ?? '', text.slice(start, end));
+  return faultOfLossy(scanner.path.join('.'), text.slice(start, end));
 }
 
-/** The fault of a number that a double does not hold, with its key; empty for one that has none. */
-export function faultOfLossy(key: string, written: string): string {
+/** The fault of a number that a double does not hold, with its path; empty for one that has none. */
+export function faultOfLossy(path: string, written: string): string {
   const shown = written.length > MAX_SHOWN ? `${written.slice(0, MAX_SHOWN)}…` : written;
-  return `${key === '' ? '' : `${key}: `}${shown} is more than a JSON number holds: send it as a text`;
+  return `${path === '' ? '' : `${path}: `}${shown} is more than a JSON number holds: send it as a text`;
 }
 
 const MAX_SHOWN = 60;

@@ -7,7 +7,7 @@ const WHY = 'is more than a JSON number holds: send it as a text';
 
 /** Texts around the length of a portion, so that each part of them stands at its border once. */
 test.each([
-  ['the index of a number', (filler: string) => `{"a":["${filler}",${LOST}]}`, `1: ${LOST} ${WHY}`],
+  ['the index of a number', (filler: string) => `{"a":["${filler}",${LOST}]}`, `a.1: ${LOST} ${WHY}`],
   ['the key of a number', (filler: string) => `{"${filler}":1,"id":${LOST}}`, `id: ${LOST} ${WHY}`],
   ['a fraction', (filler: string) => `["${filler}",1234567.890123456789]`, `1: 1234567.890123456789 ${WHY}`],
   ['an exponent', (filler: string) => `["${filler}",12e400]`, `1: 12e400 ${WHY}`],

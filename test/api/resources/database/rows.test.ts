@@ -242,7 +242,7 @@ test('a number of a filter that a double does not hold is refused', async () => 
 
   expect([status, body.error.message]).toEqual([
     400,
-    'q: =: 12345678901234567890.5 is more than a JSON number holds: send it as a text',
+    'q: id.=: 12345678901234567890.5 is more than a JSON number holds: send it as a text',
   ]);
 });
 

@@ -590,7 +590,7 @@ describe('running a query', () => {
       expect((await run(sent ?? '')).body.dataQueryResult).toEqual([{ n: bound }]);
     expect(await run('9007199254740993')).toMatchObject({
       status: 400,
-      body: { error: { message: 'n: 9007199254740993 is more than a JSON number holds: send it as a text' } },
+      body: { error: { message: 'args.n: 9007199254740993 is more than a JSON number holds: send it as a text' } },
     });
   });
 
