@@ -1,5 +1,5 @@
 import { splitPermission } from '#shared/access/policy/permissions.ts';
-import { seesSomething } from '#shared/access/policy/policy.ts';
+import { scopeOf } from '#shared/access/policy/policy.ts';
 import { runCooperatively } from '#shared/concurrency/cooperative.ts';
 import { subjectsOf } from '#shared/core/caller.ts';
 import { AppError, toAppError } from '#shared/core/errors.ts';
@@ -83,11 +83,11 @@ export async function createToolRegistry(
       const answers = new Map<string, Promise<boolean>>();
       const holds = ({ permission, object }: Requirement) => {
         const key = `${permission} ${object ?? ''}`;
-        const [type, action] = splitPermission(permission);
+        const [, action] = splitPermission(permission);
         const answer =
           answers.get(key) ??
           (object === undefined
-            ? context.access.policy.visibilityFilters({ ...policyCaller, type, action }).then(seesSomething)
+            ? scopeOf(context.access.policy, policyCaller, permission).then((scope) => scope !== 'none')
             : context.access.policy.can({ ...policyCaller, object, action }));
         answers.set(key, answer);
         return answer;

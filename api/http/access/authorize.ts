@@ -1,6 +1,11 @@
 import { type Permission, type ResourcePermission, splitPermission } from '#shared/access/policy/permissions.ts';
-import { type PermissionScope, type Policy, type PolicyCaller, seesSomething } from '#shared/access/policy/policy.ts';
-import type { VisibilityFilter } from '#shared/access/policy/rule-index.ts';
+import {
+  isWhole,
+  type PermissionScope,
+  type Policy,
+  type PolicyCaller,
+  scopeOf,
+} from '#shared/access/policy/policy.ts';
 import { AppError } from '#shared/core/errors.ts';
 import { type Condition, visibleRows } from '../../tenant/visible-rows.ts';
 import type { Access, Demand } from '../route/input.ts';
@@ -36,11 +41,7 @@ export function createAuthorizer(policy: Policy, policyCaller: PolicyCaller): Au
     async holds(permission) {
       return (await visibilityFilters(permission)).every(isWhole);
     },
-    async scopeOf(permission) {
-      const found = await visibilityFilters(permission);
-      if (found.every(isWhole)) return 'all';
-      return seesSomething(found) ? 'some' : 'none';
-    },
+    scopeOf: (permission) => scopeOf(policy, policyCaller, permission),
     async require(access) {
       for (const { permission, object } of access) {
         const [, action] = splitPermission(permission);
@@ -56,14 +57,11 @@ export function createAuthorizer(policy: Policy, policyCaller: PolicyCaller): Au
       }
     },
     async requireSome(access, alternative) {
-      if (alternative && seesSomething(await visibilityFilters(alternative))) return;
-      for (const { permission } of access) if (!seesSomething(await visibilityFilters(permission))) throw denied();
+      const isMissing = async (permission: Permission) => (await scopeOf(policy, policyCaller, permission)) === 'none';
+      if (alternative && !(await isMissing(alternative))) return;
+      for (const { permission } of access) if (await isMissing(permission)) throw denied();
     },
   };
-}
-
-function isWhole({ allow, deny }: VisibilityFilter): boolean {
-  return allow.everything && !deny.everything && deny.ids?.length === 0 && deny.prefixes.length === 0;
 }
 
 /** The same message for a caller who is not a member, for an unknown tenant, and for a member without the permission. */

@@ -1,4 +1,4 @@
-import { type Policy, type PolicyCaller, seesSomething } from '#shared/access/policy/policy.ts';
+import { type Policy, type PolicyCaller, scopeOf } from '#shared/access/policy/policy.ts';
 import { type AssetChange, type ChangedAsset, changedAssets } from '#shared/messaging/realtime/asset-changes.ts';
 import { type Member, type RoomContext, type Sockets, tellMembers, tenantsWithRoom } from '../sockets/tenant-room.ts';
 import { followRows } from './follow-rows.ts';
@@ -81,7 +81,7 @@ async function findVisible(
 
 async function maySee(policy: Policy, policyCaller: PolicyCaller, { entity, id }: AssetChange): Promise<boolean> {
   const type = changedAssets[entity];
-  if (!seesSomething(await policy.visibilityFilters({ ...policyCaller, type, action: 'list' }))) return false;
+  if ((await scopeOf(policy, policyCaller, `${type}.list`)) === 'none') return false;
   if (id === null) return true;
   // Folders are listed, and not read.
   return policy.can({ ...policyCaller, object: `${type}:${id}`, action: type === 'folder' ? 'list' : 'read' });

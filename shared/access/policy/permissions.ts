@@ -73,6 +73,15 @@ export const permissions = entries.flatMap(([resource, actions]) =>
 
 const byName = new Map<string, Permission>(permissions.map((permission) => [permission, permission]));
 
+/**
+ * The permission whose objects a list contains; undefined for other permissions, and for the list of members, which every member could
+ * open with the permission to read the own membership.
+ */
+export function readingFor(permission: string): Permission | undefined {
+  const [resource, action] = splitPermission(permission);
+  return action === 'list' && resource !== 'user' ? byName.get(`${resource}.read`) : undefined;
+}
+
 /** All actions on all objects of a type, also actions that are added later. */
 export type ResourcePermission = `${Resource}.*`;
 

@@ -2,6 +2,7 @@ import type { Logger } from '../../core/logger.ts';
 import type { Pool } from '../../db/pool.ts';
 import { createEvaluator } from './evaluator.ts';
 import { createIndexCache, type IndexLimits } from './index-cache.ts';
+import { type Permission, type ResourcePermission, readingFor, splitPermission } from './permissions.ts';
 import type { VisibilityFilter } from './rule-index.ts';
 
 /** The subjects of a decision: a user by id, or an API key and its creator, who must both be allowed. */
@@ -52,6 +53,38 @@ export function createPolicy(pool: Pool, logger: Logger, limits?: IndexLimits): 
       indexes.clear();
     },
   };
+}
+
+/**
+ * On how many objects of its type the caller holds a permission. A caller who may read some of a type may also list them without a rule on
+ * that, unless a rule denies it: lists contain only what may be read.
+ */
+export async function scopeOf(
+  policy: Policy,
+  caller: PolicyCaller,
+  permission: Permission | ResourcePermission,
+): Promise<PermissionScope> {
+  const filtersOf = (name: string) => {
+    const [type, action] = splitPermission(name);
+    return policy.visibilityFilters({ ...caller, type, action });
+  };
+  const filters = await filtersOf(permission);
+  if (filters.length === 0) return 'none';
+  if (filters.every(isWhole)) return 'all';
+  if (seesSomething(filters)) return 'some';
+  const reading = readingFor(permission);
+  if (!reading) return 'none';
+  const readable = await filtersOf(reading);
+  const listsSomething = (filter: VisibilityFilter, index: number) => {
+    const own = readable[index];
+    return hasSomething(filter) || (own && hasSomething(own) && hasSomething({ ...own, deny: filter.deny }));
+  };
+  return filters.every(listsSomething) ? 'some' : 'none';
+}
+
+/** Whether a subject may act on every object of the type. */
+export function isWhole({ allow, deny }: VisibilityFilter): boolean {
+  return allow.everything && !deny.everything && deny.ids?.length === 0 && deny.prefixes.length === 0;
 }
 
 /** Whether the subjects may see any object at all. */
