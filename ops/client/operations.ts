@@ -228,6 +228,7 @@ export const operations = {
   readNotification: {"method":"post","path":"/api/v1/notifications/{notificationID}/read"},
   listRoles: {"method":"get","path":"/api/v1/tenants/{tenantID}/roles","items":"roles"},
   createRole: {"method":"post","path":"/api/v1/tenants/{tenantID}/roles","takesKey":true},
+  addReadyRoles: {"method":"post","path":"/api/v1/tenants/{tenantID}/roles/ready","takesKey":true},
   listPermissions: {"method":"get","path":"/api/v1/tenants/{tenantID}/roles/permissions"},
   listMyPermissions: {"method":"get","path":"/api/v1/tenants/{tenantID}/permissions/mine"},
   syncRolePolicies: {"method":"post","path":"/api/v1/tenants/{tenantID}/roles/sync-policies"},

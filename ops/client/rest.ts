@@ -119,7 +119,7 @@ export interface paths {
         put?: never;
         /**
          * Create a tenant
-         * @description The creator becomes its administrator. With `tenantDBURL`, a worker tries to connect to that database; the tenant is created whether or not the connection works.
+         * @description The creator becomes its administrator. The tenant has the roles Viewer, Operator of runs, Builder and Admin, which it may change and delete as any other. With `tenantDBURL`, a worker tries to connect to that database; the tenant is created whether or not the connection works.
          */
         post: operations["createTenant"];
         delete?: never;
@@ -4144,6 +4144,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/tenants/{tenantID}/roles/ready": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Add the ready roles
+         * @description Creates those of the roles Viewer, Operator of runs, Builder and Admin whose name no role of the tenant has, and returns them. New tenants have them from the start. The caller must hold every permission of each role that is created.
+         *
+         *     Permission: `role.create`
+         */
+        post: operations["addReadyRoles"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/tenants/{tenantID}/roles/permissions": {
         parameters: {
             query?: never;
@@ -5907,6 +5929,19 @@ export interface components {
             unknownFields?: components["schemas"]["UnknownFields"];
             unknownFieldCount?: components["schemas"]["UnknownFieldCount"];
             listener: components["schemas"]["Listener"];
+            /**
+             * @description What was done, for people
+             * @example Done
+             */
+            message: string;
+        };
+        AddReadyRolesAnswer: {
+            /** @constant */
+            success: true;
+            unknownFields?: components["schemas"]["UnknownFields"];
+            unknownFieldCount?: components["schemas"]["UnknownFieldCount"];
+            /** @description Those that were created */
+            roles: components["schemas"]["Role"][];
             /**
              * @description What was done, for people
              * @example Done
@@ -34670,6 +34705,73 @@ export interface operations {
             404: components["responses"]["404"];
             409: components["responses"]["409"];
             413: components["responses"]["413"];
+            429: components["responses"]["429"];
+            503: components["responses"]["503"];
+        };
+    };
+    addReadyRoles: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The same key and request within 24 hours have one effect and the same answer. */
+                "Idempotency-Key"?: string;
+                /** @description With `handling=strict` (RFC 7240), fields that are not known are a VALIDATION_ERROR; else the answer names them in `unknownFields`. */
+                Prefer?: components["parameters"]["Prefer"];
+            };
+            path: {
+                tenantID: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Result of "Add the ready roles" */
+            201: {
+                headers: {
+                    "Preference-Applied": components["headers"]["PreferenceApplied"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "roles": [
+                     *         {
+                     *           "id": "01990d3e-5c00-7a10-8000-000000000003",
+                     *           "roleID": "01990d3e-5c00-7a10-8000-000000000003",
+                     *           "tenantID": "01990d3e-5c00-7a10-8000-000000000001",
+                     *           "roleName": "Clerk",
+                     *           "roleDescription": "Runs the workflows of the shop",
+                     *           "rolePermissions": [
+                     *             "workflow.list",
+                     *             "workflow.read"
+                     *           ],
+                     *           "assetPermissions": [
+                     *             {
+                     *               "resourceType": "workflow",
+                     *               "resourceID": "01990d3e-5c00-7a10-8000-000000000008",
+                     *               "action": "execute"
+                     *             }
+                     *           ],
+                     *           "isGlobal": false,
+                     *           "folderID": null,
+                     *           "creatorID": "01990d3e-5c00-7a10-8000-000000000002",
+                     *           "createdByApiKeyID": null,
+                     *           "createdAt": "2026-03-02T09:30:00.000Z",
+                     *           "updatedAt": "2026-03-05T14:05:12.480Z"
+                     *         }
+                     *       ],
+                     *       "message": "Done"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["AddReadyRolesAnswer"];
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
+            409: components["responses"]["409"];
             429: components["responses"]["429"];
             503: components["responses"]["503"];
         };

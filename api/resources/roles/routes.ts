@@ -6,6 +6,7 @@ import { Role as RoleEntity } from '#shared/entities/tables/role.ts';
 import { tenantRoute } from '../../context/routes.ts';
 import { containing, findPage } from '../../http/fields/paging.ts';
 import { Message } from '../../http/fields/response-parts.ts';
+import { addReadyRoles } from './add-ready.ts';
 import { createRole } from './create.ts';
 import { deleteRole } from './delete.ts';
 import { findRole } from './find.ts';
@@ -46,6 +47,7 @@ export const roleRoutes = [
   }),
 
   createRole,
+  addReadyRoles,
 
   tenantRoute({
     name: 'listPermissions',

@@ -1,16 +1,19 @@
 import { z } from 'zod';
 import { insertFrom, wholeEntry } from '#shared/access/audit/records.ts';
 import { readable } from '#shared/access/audit/redact.ts';
-import { changeRules } from '#shared/access/policy/change.ts';
+import { changeRules, type RuleSpec } from '#shared/access/policy/change.ts';
+import { roleSubject, rulesOfRole } from '#shared/access/policy/roles.ts';
 import { requireQuota } from '#shared/access/quotas.ts';
 import { toAppError } from '#shared/core/errors.ts';
 import { newID } from '#shared/core/ids.ts';
 import { onEntities } from '#shared/db/query.ts';
 import { sealedColumns } from '#shared/db/sealed-columns.ts';
 import { Membership } from '#shared/entities/tables/membership.ts';
+import { Role } from '#shared/entities/tables/role.ts';
 import { Tenant as TenantEntity } from '#shared/entities/tables/tenant.ts';
 import { datasourceTests } from '#shared/messaging/queues/datasource-tests.ts';
 import { userRoute } from '../../context/routes.ts';
+import { readyRoles } from '../../people/ready-roles.ts';
 import { presentTenant } from './present.ts';
 import { DatabaseConnection, Tenant, TenantCreate } from './schemas.ts';
 
@@ -20,7 +23,7 @@ export const createTenant = userRoute({
   path: '/api/v1/tenants',
   summary: 'Create a tenant',
   description:
-    'The creator becomes its administrator. With `tenantDBURL`, a worker tries to connect to that database; the tenant is created whether or not the connection works.',
+    'The creator becomes its administrator. The tenant has the roles Viewer, Operator of runs, Builder and Admin, which it may change and delete as any other. With `tenantDBURL`, a worker tries to connect to that database; the tenant is created whether or not the connection works.',
   status: 201,
   body: TenantCreate,
   idempotent: 'transaction',
@@ -43,7 +46,9 @@ export const createTenant = userRoute({
     // Written first, since other rows refer to it; all in one transaction.
     await em.flush();
     em.create(Membership, { tenantID, userID, role: 'ADMIN' });
-    await changeRules(em, tenantID, { add: [{ subject: userID, object: '*', action: '*' }] });
+    const roles = readyRoles.map((role) => ({ ...role, id: newID(), assetPermissions: [] }));
+    for (const role of roles) em.create(Role, { ...role, tenantID, creatorID: userID });
+    await changeRules(em, tenantID, { add: firstRules({ userID }, roles) });
     const entry = firstEntry({ tenantID, userID }, { tenantTitle, tenantDescription });
     await onEntities(em)(insertFrom('$1::jsonb'), [JSON.stringify([entry])]);
     return { tenant: presentTenant(tenant) };
@@ -62,6 +67,12 @@ export const createTenant = userRoute({
     return { ...answer, tenantDBConnection };
   },
 });
+
+/** The creator may do everything, and owns the ready roles as they would any other asset. */
+function firstRules({ userID }: { userID: string }, roles: readonly Parameters<typeof rulesOfRole>[0][]): RuleSpec[] {
+  const own = roles.map(({ id }) => ({ subject: userID, object: roleSubject(id), action: '*' }));
+  return [{ subject: userID, object: '*', action: '*' }, ...own, ...roles.flatMap(rulesOfRole)];
+}
 
 /** The audit trail of a tenant begins with its creation, by a request that has no tenant yet. */
 function firstEntry(by: { tenantID: string; userID: string }, body: object) {
