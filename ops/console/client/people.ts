@@ -71,6 +71,11 @@ export async function createRole(tenantID: string, role: Schemas['RoleCreate']):
   return (await body(rest.POST(ROLES, { params: { path: { tenantID } }, body: role }))).role.roleID;
 }
 
+/** Creates those of the ready roles that the tenant lacks. */
+export async function addReadyRoles(tenantID: string): Promise<void> {
+  await body<unknown>(rest.POST(`${ROLES}/ready`, { params: { path: { tenantID } } }));
+}
+
 export async function updateRole(
   path: { tenantID: string; roleID: string },
   change: Schemas['RoleUpdate'],

@@ -8,6 +8,7 @@ import { deleteKey, keysRead, rolesRead } from '../client/people.ts';
 import type { Schemas } from '../client/types.ts';
 import { AddKey } from '../people/add-key.tsx';
 import { PeopleList } from '../people/list.tsx';
+import { fullWords } from '../people/permission-words.ts';
 import { type PeopleView, parsePeopleView } from '../people/view.ts';
 import { Confirm } from '../ui/confirm.tsx';
 import { May } from '../ui/may.tsx';
@@ -36,7 +37,7 @@ export function ApiKeysPage() {
   const refresh = () => queries.invalidateQueries({ queryKey: ['api-keys', tenantID] });
   const scopesOf = ({ roleIDs, apiKeyPermissions }: Key) => [
     ...roleIDs.map((id) => roles.find(({ roleID }) => roleID === id)?.roleName ?? `role ${id.slice(-8)}`),
-    ...apiKeyPermissions,
+    ...apiKeyPermissions.map(fullWords),
   ];
   const columns: Column<Key>[] = [
     {

@@ -1,7 +1,7 @@
-import { Button } from '@mantine/core';
-import { useQuery } from '@tanstack/react-query';
+import { Box, Button, Group, Text } from '@mantine/core';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
-import { rolesRead } from '../client/people.ts';
+import { addReadyRoles, rolesRead } from '../client/people.ts';
 import type { Schemas } from '../client/types.ts';
 import { PeopleList, RowButton } from '../people/list.tsx';
 import { RolePanel } from '../people/role-panel.tsx';
@@ -9,6 +9,7 @@ import { type PeopleView, parsePeopleView } from '../people/view.ts';
 import { May } from '../ui/may.tsx';
 import { Notice } from '../ui/notice.tsx';
 import { PageTitle } from '../ui/page.tsx';
+import { Problem } from '../ui/problem.tsx';
 import type { Column } from '../ui/table.tsx';
 import { Ago } from '../ui/time.tsx';
 
@@ -28,7 +29,19 @@ export function RolesPage() {
   const close = () => show({ search });
   const open = (roleID: string) => show({ search, shown: roleID });
   const columns: Column<Role>[] = [
-    { head: 'Role', cell: ({ roleID, roleName }) => <RowButton name={roleName} onOpen={() => open(roleID)} /> },
+    {
+      head: 'Role',
+      cell: ({ roleID, roleName, roleDescription }) => (
+        <>
+          <RowButton name={roleName} onOpen={() => open(roleID)} />
+          {roleDescription && (
+            <div className="note">
+              <bdi>{roleDescription}</bdi>
+            </div>
+          )}
+        </>
+      ),
+    },
     { head: 'Permissions', cell: (row) => countOf(row) },
     { head: 'Of', cell: ({ isGlobal }) => (isGlobal ? 'the deployment' : 'this tenant'), isWide: true },
     { head: 'Changed', cell: ({ updatedAt }) => <Ago at={updatedAt} />, isWide: true },
@@ -41,6 +54,11 @@ export function RolesPage() {
         </May>
       </PageTitle>
       {shown && shown !== 'new' && data && !role && <Notice tone="wait">There is no such role.</Notice>}
+      {data?.every(({ isGlobal }) => isGlobal) && (
+        <May permission="role.create" on="role:*">
+          <ReadyRoles tenantID={tenantID} />
+        </May>
+      )}
       <PeopleList
         title="Roles"
         view={view}
@@ -60,8 +78,36 @@ export function RolesPage() {
   );
 }
 
+/** For a tenant without roles of its own: newer tenants have these from the start. */
+function ReadyRoles({ tenantID }: { tenantID: string }) {
+  const queries = useQueryClient();
+  const add = useMutation({
+    mutationFn: () => addReadyRoles(tenantID),
+    onSuccess: () => queries.invalidateQueries({ queryKey: ['roles', tenantID] }),
+  });
+  return (
+    <Box mb="md">
+      <Notice tone="wait">
+        <Text size="sm">
+          This tenant has no roles of its own. There are ready ones to begin with: Viewer, Operator of runs, Builder and
+          Admin. They can be changed and deleted later.
+        </Text>
+        <Group mt="xs">
+          <Button size="xs" loading={add.isPending} onClick={() => add.mutate()}>
+            Add the ready roles
+          </Button>
+        </Group>
+        {add.error && <Problem error={add.error} />}
+      </Notice>
+    </Box>
+  );
+}
+
 function countOf({ rolePermissions, assetPermissions }: Role): string {
   if (rolePermissions.includes('*')) return 'everything';
-  const single = assetPermissions.length === 0 ? '' : `, ${assetPermissions.length} on single assets`;
-  return `${rolePermissions.length}${single}`;
+  const parts = [
+    ...(rolePermissions.length > 0 ? [`${rolePermissions.length} on all`] : []),
+    ...(assetPermissions.length > 0 ? [`${assetPermissions.length} on single assets`] : []),
+  ];
+  return parts.join(', ') || 'none';
 }

@@ -6,10 +6,17 @@ import { createKey } from '../client/people.ts';
 import { faultsOf } from '../ui/faults.ts';
 import { DialogForm } from '../ui/form.tsx';
 import { Notice } from '../ui/notice.tsx';
-import { Permissions } from './permissions.tsx';
+import { ExpiryChoice } from './expiry-choice.tsx';
+import { type Expiry, expiresAt, USUAL } from './key-expiry.ts';
+import { PermissionGrid } from './permission-grid.tsx';
 import { RoleChoice } from './role-choice.tsx';
 
-const EMPTY = { apiKeyName: '', expiry: '', roleIDs: [] as string[], apiKeyPermissions: [] as string[] };
+const EMPTY = {
+  apiKeyName: '',
+  expiry: { lifetime: USUAL, date: '' } as Expiry,
+  roleIDs: [] as string[],
+  apiKeyPermissions: [] as string[],
+};
 
 interface Props {
   tenantID: string;
@@ -63,8 +70,9 @@ function Form({ tenantID, onCreated }: { tenantID: string; onCreated: (key: stri
   const create = useMutation({
     mutationFn: () => {
       const { expiry, ...chosen } = draft;
-      const apiKeyExpiry = expiry === '' ? null : new Date(expiry).toISOString();
-      return createKey(tenantID, { ...chosen, apiKeyExpiry });
+      const at = expiresAt(expiry, Date.now());
+      if (at === undefined) throw new Error('Choose a last day that is not over');
+      return createKey(tenantID, { ...chosen, apiKeyExpiry: at === null ? null : at.toISOString() });
     },
     onSuccess: (key) => {
       forget();
@@ -82,13 +90,10 @@ function Form({ tenantID, onCreated }: { tenantID: string; onCreated: (key: stri
         error={faults.get('apiKeyName')}
         onChange={(event) => setDraft({ ...draft, apiKeyName: event.currentTarget.value })}
       />
-      <TextInput
-        label="Expires"
-        description="Empty: never"
-        type="datetime-local"
+      <ExpiryChoice
         value={draft.expiry}
-        error={faults.get('apiKeyExpiry')}
-        onChange={(event) => setDraft({ ...draft, expiry: event.currentTarget.value })}
+        fault={faults.get('apiKeyExpiry')}
+        onChange={(expiry) => setDraft({ ...draft, expiry })}
       />
       <RoleChoice
         tenantID={tenantID}
@@ -97,10 +102,16 @@ function Form({ tenantID, onCreated }: { tenantID: string; onCreated: (key: stri
         fault={faults.get('roleIDs')}
       />
       <Text size="sm">Permissions of its own, besides those of its roles:</Text>
-      <Permissions
+      <PermissionGrid
         tenantID={tenantID}
-        value={draft.apiKeyPermissions}
-        onChange={(apiKeyPermissions) => setDraft({ ...draft, apiKeyPermissions })}
+        value={{ rolePermissions: draft.apiKeyPermissions, assetPermissions: [] }}
+        onChange={(change) =>
+          setDraft((before) => {
+            const given = { rolePermissions: before.apiKeyPermissions, assetPermissions: [] };
+            return { ...before, apiKeyPermissions: [...change(given).rolePermissions] };
+          })
+        }
+        hasSingle={false}
         fault={faults.get('apiKeyPermissions')}
       />
     </DialogForm>

@@ -1,20 +1,19 @@
 import { Skeleton, Stack, Text } from '@mantine/core';
-import { useQuery } from '@tanstack/react-query';
+import { useQueries, useQuery } from '@tanstack/react-query';
 import { catalogueRead, rolesRead } from '../client/people.ts';
+import { isTitled, titlesRead } from '../client/titles.ts';
 import type { Schemas } from '../client/types.ts';
 import { Problem } from '../ui/problem.tsx';
-
-type Role = Schemas['Role'];
+import { type Grants, isOnAll } from './grants.ts';
+import { inWords, permissionWords, resourceOf, resourceWords, withoutEffect } from './permission-words.ts';
 
 /** The permissions of a member, and the role that gives each. */
 export function MayDo({ member }: { member: Schemas['TenantUser'] & { tenantID: string } }) {
   const { tenantID, isTenantAdmin, isDisabled, isPending, roles: assigned } = member;
   const { data: roles, error } = useQuery(rolesRead(tenantID));
-  const { data: catalogue } = useQuery(catalogueRead(tenantID));
   if (error) return <Problem error={error} />;
-  if (!roles || !catalogue) return <Skeleton h={120} />;
+  if (!roles) return <Skeleton h={120} />;
   const own = roles.filter(({ roleID }) => assigned.some((one) => one.roleID === roleID));
-  const groups = Map.groupBy(grantedBy(own, catalogue), ({ permission }) => permission.split('.')[0] ?? '');
   return (
     <section aria-label="What this person may do">
       <Text component="h3" fw={600} size="sm">
@@ -24,28 +23,8 @@ export function MayDo({ member }: { member: Schemas['TenantUser'] & { tenantID: 
         {isDisabled && <Text size="sm">Nothing: operators have blocked the account.</Text>}
         {isPending && <Text size="sm">Nothing before the invitation is accepted; then:</Text>}
         {isTenantAdmin && <Text size="sm">Everything in this tenant, as an administrator.</Text>}
-        {!isTenantAdmin && groups.size === 0 && <Text size="sm">No role of theirs permits anything.</Text>}
-        {[...groups].map(([resource, grants]) => (
-          <details key={resource} className="group">
-            <summary>
-              {resource}: {grants.length}
-            </summary>
-            <ul className="lines">
-              {grants.map(({ permission, by }) => (
-                <li key={permission}>
-                  {permission}, <bdi>{by.join(', ')}</bdi>
-                </li>
-              ))}
-            </ul>
-          </details>
-        ))}
-        {own.flatMap(({ roleID, roleName, assetPermissions }) =>
-          assetPermissions.map(({ resourceType, resourceID, action }) => (
-            <Text key={`${roleID} ${resourceID} ${action}`} size="sm">
-              {action} on the {resourceType} <code>{resourceID.slice(-8)}</code>, <bdi>{roleName}</bdi>
-            </Text>
-          )),
-        )}
+        {!isTenantAdmin && own.every(isEmpty) && <Text size="sm">No role of theirs permits anything.</Text>}
+        <Granted tenantID={tenantID} roles={own} />
         <Text size="xs">
           By their roles. Rules on single assets, such as those of what they have made, and rules that deny something
           are counted besides, and not listed here.
@@ -55,17 +34,69 @@ export function MayDo({ member }: { member: Schemas['TenantUser'] & { tenantID: 
   );
 }
 
-/** Each permission that one of the roles has, by name or by a star. */
-function grantedBy(roles: readonly Role[], catalogue: readonly string[]): { permission: string; by: string[] }[] {
-  return catalogue
-    .filter((permission) => !permission.endsWith('*'))
-    .map((permission) => ({
-      permission,
-      by: roles.filter((role) => holds(role, permission)).map(({ roleName }) => roleName),
-    }))
-    .filter(({ by }) => by.length > 0);
+export interface NamedGrants extends Grants {
+  roleName: string;
 }
 
-function holds({ rolePermissions }: Role, permission: string): boolean {
-  return ['*', `${permission.split('.')[0]}.*`, permission].some((one) => rolePermissions.includes(one));
+/** The permissions of roles in words, by their types. */
+export function Granted({ tenantID, roles }: { tenantID: string; roles: readonly NamedGrants[] }) {
+  const { data: catalogue } = useQuery(catalogueRead(tenantID));
+  const types = [...new Set(roles.flatMap(({ assetPermissions }) => assetPermissions.map((one) => one.resourceType)))];
+  const titled = useQueries({ queries: types.filter(isTitled).map((type) => titlesRead(tenantID, type)) });
+  if (!catalogue) return <Skeleton h={80} />;
+  const titles = new Map(titled.flatMap(({ data = [] }) => data.map(({ id, title }) => [id, title])));
+  const groups = Map.groupBy(linesOf(roles, catalogue, titles), ({ resource }) => resource);
+  const order = Object.keys(resourceWords);
+  const sorted = [...groups].toSorted(([one], [other]) => order.indexOf(one) - order.indexOf(other));
+  return sorted.map(([resource, lines]) => (
+    <details key={resource} className="group">
+      <summary>
+        {resourceWords[resource] ?? resource}: {lines.length}
+      </summary>
+      <ul className="lines prose">
+        {lines.map(({ what, by }) => (
+          <li key={what}>
+            <bdi>{what}</bdi>, <bdi>{by.join(', ')}</bdi>
+          </li>
+        ))}
+      </ul>
+    </details>
+  ));
+}
+
+export interface GrantedLine {
+  resource: string;
+  what: string;
+  /** Names of roles. */
+  by: string[];
+}
+
+/** Each permission that one of the roles has: by its name, within a larger one, or on a single asset. */
+export function linesOf(
+  roles: readonly NamedGrants[],
+  catalogue: readonly string[],
+  titles: ReadonlyMap<string, string>,
+): GrantedLine[] {
+  const known = Object.keys(permissionWords);
+  const general = catalogue
+    .filter((permission) => !permission.endsWith('*') && !withoutEffect.includes(permission))
+    .toSorted((one, other) => known.indexOf(one) - known.indexOf(other))
+    .map((permission) => ({
+      resource: resourceOf(permission),
+      what: inWords(permission),
+      by: roles.filter((role) => isOnAll(role, permission)).map(({ roleName }) => roleName),
+    }))
+    .filter(({ by }) => by.length > 0);
+  const single = new Map<string, GrantedLine>();
+  for (const { roleName, assetPermissions } of roles)
+    for (const { resourceType: resource, resourceID, action } of assetPermissions) {
+      const what = `${inWords(`${resource}.${action}`)}: “${titles.get(resourceID) ?? `…${resourceID.slice(-8)}`}”`;
+      const line = single.get(what) ?? { resource, what, by: [] };
+      single.set(what, { ...line, by: [...new Set([...line.by, roleName])] });
+    }
+  return [...general, ...single.values()];
+}
+
+export function isEmpty({ rolePermissions, assetPermissions }: Grants): boolean {
+  return rolePermissions.length === 0 && assetPermissions.length === 0;
 }

@@ -1,4 +1,5 @@
-import { MultiSelect } from '@mantine/core';
+import { MultiSelect, Text } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
 import { rolesRead } from '../client/people.ts';
 
@@ -12,6 +13,8 @@ interface Props {
 
 export function RoleChoice({ tenantID, value, onChange, fault, isReadOnly = false }: Props) {
   const { data: roles = [] } = useQuery(rolesRead(tenantID));
+  const [isOpen, opened] = useDisclosure(false);
+  const descriptions = new Map(roles.map(({ roleID, roleDescription }) => [roleID, roleDescription]));
   return (
     <MultiSelect
       label="Roles"
@@ -19,9 +22,24 @@ export function RoleChoice({ tenantID, value, onChange, fault, isReadOnly = fals
       searchable
       disabled={isReadOnly}
       data={roles.map(({ roleID, roleName }) => ({ value: roleID, label: roleName }))}
+      renderOption={({ option }) => (
+        <div>
+          <bdi>{option.label}</bdi>
+          <Text size="xs" className="breaks">
+            <bdi>{descriptions.get(option.value)}</bdi>
+          </Text>
+        </div>
+      )}
       value={value}
       error={fault}
-      onChange={onChange}
+      dropdownOpened={isOpen}
+      onDropdownOpen={opened.open}
+      onDropdownClose={opened.close}
+      onChange={(roleIDs) => {
+        // The list would cover the button of the form.
+        opened.close();
+        onChange(roleIDs);
+      }}
     />
   );
 }

@@ -9,7 +9,9 @@ import { faultsOf } from '../ui/faults.ts';
 import { Problem } from '../ui/problem.tsx';
 import { useUnsaved } from '../ui/unsaved.ts';
 import { WhoChanged } from '../ui/who-changed.tsx';
-import { Permissions } from './permissions.tsx';
+import type { Grants } from './grants.ts';
+import { PermissionGrid } from './permission-grid.tsx';
+import { RolePreview } from './role-preview.tsx';
 
 type Role = Schemas['Role'];
 
@@ -21,13 +23,12 @@ interface Props {
   onClose: () => void;
 }
 
-interface Draft {
+interface Draft extends Grants {
   roleName: string;
   roleDescription: string;
-  rolePermissions: string[];
 }
 
-/** A role with its permissions, to read or to change. */
+/** A role with its permissions, to read or to change, and what a member with it sees. */
 export function RolePanel({ tenantID, role, onSaved, onClose }: Props) {
   const queries = useQueryClient();
   const may = useMay(role ? `role:${role.roleID}` : 'role:*');
@@ -39,8 +40,10 @@ export function RolePanel({ tenantID, role, onSaved, onClose }: Props) {
   const refresh = () => queries.invalidateQueries({ queryKey: ['roles', tenantID] });
   const save = useMutation({
     mutationFn: async (sent: Draft) => {
-      if (!role) return createRole(tenantID, sent);
-      await updateRole({ tenantID, roleID: role.roleID }, sent);
+      const { rolePermissions, assetPermissions } = sent;
+      const body = { ...sent, rolePermissions: [...rolePermissions], assetPermissions: [...assetPermissions] };
+      if (!role) return createRole(tenantID, body);
+      await updateRole({ tenantID, roleID: role.roleID }, body);
       return role.roleID;
     },
     onSuccess: async (roleID, sent) => {
@@ -53,7 +56,7 @@ export function RolePanel({ tenantID, role, onSaved, onClose }: Props) {
   const faults = faultsOf(save.error);
   const set = (change: Partial<Draft>) => {
     save.reset();
-    setDraft({ ...draft, ...change });
+    setDraft((before) => ({ ...before, ...change }));
   };
   return (
     <Stack gap="sm">
@@ -81,14 +84,18 @@ export function RolePanel({ tenantID, role, onSaved, onClose }: Props) {
         error={faults.get('roleDescription')}
         onChange={(event) => set({ roleDescription: event.currentTarget.value })}
       />
-      <Permissions
+      <PermissionGrid
         tenantID={tenantID}
-        value={draft.rolePermissions}
-        onChange={(rolePermissions) => set({ rolePermissions })}
+        value={draft}
+        onChange={(change) => {
+          save.reset();
+          // A change may follow another before the form is drawn again, so it begins with what that has made.
+          setDraft((before) => ({ ...before, ...change(before) }));
+        }}
+        hasSingle={role?.isGlobal !== true}
         isReadOnly={isReadOnly}
-        fault={faults.get('rolePermissions')}
+        fault={faults.get('rolePermissions') ?? faults.get('assetPermissions')}
       />
-      {role && <OnAssets of={role} />}
       {save.error && faults.size === 0 && <Problem error={save.error} />}
       <Group gap="xs">
         {!isReadOnly && (
@@ -102,6 +109,10 @@ export function RolePanel({ tenantID, role, onSaved, onClose }: Props) {
           </Button>
         )}
       </Group>
+      <RolePreview
+        tenantID={tenantID}
+        role={{ ...draft, roleID: role?.roleID, roleName: draft.roleName || 'this role' }}
+      />
       {role && isDeleting && (
         <Confirm
           title="Delete the role"
@@ -119,29 +130,11 @@ export function RolePanel({ tenantID, role, onSaved, onClose }: Props) {
   );
 }
 
-/** They stay as they are when the role is saved. */
-function OnAssets({ of: { assetPermissions } }: { of: Role }) {
-  if (assetPermissions.length === 0) return null;
-  return (
-    <section aria-label="On single assets">
-      <Text component="h3" fw={600} size="sm">
-        On single assets
-      </Text>
-      <ul className="lines">
-        {assetPermissions.map(({ resourceType, resourceID, action }) => (
-          <li key={`${resourceType} ${resourceID} ${action}`}>
-            {action} {resourceType} <code className="breaks">{resourceID}</code>
-          </li>
-        ))}
-      </ul>
-    </section>
-  );
-}
-
 function draftOf(role: Role | undefined): Draft {
   return {
     roleName: role?.roleName ?? '',
     roleDescription: role?.roleDescription ?? '',
-    rolePermissions: [...(role?.rolePermissions ?? [])],
+    rolePermissions: role?.rolePermissions ?? [],
+    assetPermissions: role?.assetPermissions ?? [],
   };
 }

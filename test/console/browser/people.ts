@@ -1,5 +1,7 @@
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
+import { aTenant, aWorkflow } from '#test/support/factories.ts';
+import { graph } from '#test/support/graphs.ts';
 import { expectAccessible, forgetRefusals, HOSTILE, type Stage } from './stage.ts';
 
 /** Who did what, and who may do what. */
@@ -58,8 +60,10 @@ export function peopleTests(stage: () => Stage): void {
     const name = `Reader ${Date.now()}`;
     await go(path('/roles'));
     await page.getByRole('button', { name: 'New role' }).click();
-    await page.getByText(/^workflow, 0 of/).click();
-    await page.getByRole('checkbox', { name: 'workflow.read' }).check();
+    await page.getByText('Workflows and their runs').first().click();
+    await choose(page, 'Open them, and see their runs', 'On all');
+    await page.getByText('see the list · open them, and see their runs').waitFor();
+    await page.getByText('Comes with: open them, and see their runs').waitFor();
     await page.getByRole('button', { name: 'Create the role' }).click();
     await page.getByRole('textbox', { name: 'Name' }).and(page.locator('[aria-invalid="true"]')).waitFor();
     forgetRefusals(stage(), 400);
@@ -84,14 +88,120 @@ export function peopleTests(stage: () => Stage): void {
     await dialog.getByText(name, { exact: true }).waitFor();
     await dialog.getByRole('button', { name: 'Add' }).click();
     const assigned = page.getByRole('region', { name: 'What this person may do' });
-    await assigned.getByText('workflow: 1').click();
-    await assigned.getByText(`workflow.read, ${name}`).waitFor();
+    await assigned.getByText('Workflows and their runs: 2').click();
+    await assigned.getByText(`Open them, and see their runs, ${name}`).waitFor();
     expect(await scrolls(page, 'Members')).toBe(false);
     await expectAccessible(page, { name: 'member', shows: 'What this person may do' });
     await page.getByRole('button', { name: 'Remove' }).click();
     await dialog.getByRole('button', { name: 'Remove' }).click();
     await dialog.waitFor({ state: 'detached' });
     await expect.poll(() => page.getByRole('button', { name: /^invited-/ }).count()).toBe(0);
+  });
+
+  test('a colleague gets a role for one workflow, finds it, runs it, and sees the run and nothing else', async () => {
+    const { cluster, page, go, path, tenant, open } = stage();
+    const client = cluster.as(tenant.creator).in(tenant);
+    const part = await aWorkflow(cluster, { tenant, title: `Send ${Date.now()}` });
+    const title = `Import ${Date.now()}`;
+    const step = { type: 'subWorkflow', childWorkflowID: part.id };
+    const whole = await aWorkflow(cluster, {
+      ...{ tenant, title },
+      ...graph({ start: { type: 'start' }, step, end: { type: 'end' } }, ['start>step', 'step>end']),
+    });
+    const name = `Clerk ${Date.now()}`;
+    const email = `bob-${Date.now()}@example.com`;
+
+    await go(path('/roles'));
+    await page.getByRole('button', { name: 'New role' }).click();
+    await page.getByRole('textbox', { name: 'Name' }).fill(name);
+    await page.getByText('Workflows and their runs').first().click();
+    await choose(page, 'Run, cancel and repeat', 'On these');
+    await page.getByRole('combobox', { name: 'Run, cancel and repeat: on these' }).fill('Import');
+    await page.getByRole('option', { name: title }).click();
+    await page.getByRole('status').getByText('Added, because it is started as a part').waitFor();
+    await page.getByText('run, cancel and repeat (2)').waitFor();
+    await page.getByText('Comes with: run, cancel and repeat').waitFor();
+    const seen = page.getByRole('region', { name: 'What somebody with this role sees' });
+    await seen.getByText('finds these pages: Home, Runs, Inbox, Workflows.').waitFor();
+    await seen.getByText('Workflows and their runs: 4').click();
+    await seen.getByText(`Run, cancel and repeat: “${title}”, ${name}`).waitFor();
+    await expectAccessible(page, { name: 'role-on-these', shows: 'On these' });
+    await seen.getByRole('combobox', { name: 'Member' }).click();
+    await page.getByRole('option', { name: tenant.creator.email }).click();
+    await seen.getByText('Everything in this tenant, as an administrator').waitFor();
+    await page.getByRole('button', { name: 'Create the role' }).click();
+    await page.getByRole('button', { name: 'Save the role' }).waitFor();
+
+    await go(path('/members'));
+    await page.getByRole('button', { name: 'Add a member' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('E-mail address').fill(email);
+    await dialog.getByRole('combobox', { name: 'Roles' }).click();
+    await page.getByRole('option', { name }).click();
+    await dialog.getByRole('button', { name: 'Add' }).click();
+    await page.getByRole('region', { name: 'What this person may do' }).waitFor();
+
+    const bobs = await open({ email });
+    await bobs.getByRole('link', { name: 'Workflows', exact: true }).click();
+    await bobs.getByRole('link', { name: title }).waitFor();
+    const titles = (await client.get('T/workflows?pageSize=100')).body.workflows.length;
+    expect(titles).toBeGreaterThan(2);
+    // The head, the workflow and the one that it starts.
+    expect(await bobs.getByRole('row').count()).toBe(3);
+    await bobs.getByRole('link', { name: title }).click();
+    await bobs.getByRole('button', { name: 'Run', exact: true }).click();
+    await bobs
+      .getByRole('dialog')
+      .getByRole('button', { name: /^(Run|Start)/ })
+      .click();
+    await bobs.getByText('Completed').first().waitFor();
+    expect(bobs.url()).toContain('/runs/');
+    await go(path('/runs'), bobs);
+    await expect.poll(() => bobs.getByRole('row').count()).toBe(3);
+    await bobs.close();
+    await client.delete(`T/workflows/${whole.id}?force=true`);
+    await client.delete(`T/workflows/${part.id}?force=true`);
+  });
+
+  test('a tenant without roles gets the ready ones by a click', async () => {
+    const { cluster, page, go } = stage();
+    const { tenant } = stage();
+    const other = await aTenant(cluster, { creator: tenant.creator });
+    await go(`/console/t/${other.id}/roles`);
+    await page.getByRole('button', { name: 'Add the ready roles' }).waitFor();
+    await expectAccessible(page, { name: 'roles-empty', shows: 'Add the ready roles' });
+    await page.getByRole('button', { name: 'Add the ready roles' }).click();
+    await page.getByRole('button', { name: 'Operator of runs' }).waitFor();
+    expect(await page.getByRole('button', { name: 'Add the ready roles' }).count()).toBe(0);
+    await page.getByRole('button', { name: 'Builder' }).click();
+    await page.getByText('Workflows and their runs').first().click();
+    await expectAccessible(page, { name: 'roles-ready', shows: 'Save the role' });
+  });
+
+  test('an API key ends in 90 days unless another end is chosen, and never only with a warning', async () => {
+    const { cluster, page, go, path, tenant } = stage();
+    const client = cluster.as(tenant.creator).in(tenant);
+    const dialog = page.getByRole('dialog');
+    const create = async (name: string, lifetime?: string) => {
+      await go(path('/api-keys'));
+      await page.getByRole('button', { name: 'New API key' }).click();
+      await dialog.getByRole('textbox', { name: 'Name' }).fill(name);
+      if (lifetime) await dialog.getByRole('radio', { name: lifetime }).check();
+      if (lifetime === 'Never') {
+        await dialog.getByText('Without an end').waitFor();
+        await expectAccessible(page, { name: 'api-key-never', shows: 'Without an end' });
+      }
+      await dialog.getByRole('button', { name: 'Create' }).click();
+      await dialog.getByText('Copy it now').waitFor();
+      await dialog.getByRole('button', { name: 'Done' }).click();
+      await dialog.waitFor({ state: 'detached' });
+      const { apiKeys } = (await client.get(`T/apikeys?search=${encodeURIComponent(name)}`)).body;
+      const { apiKeyExpiry, createdAt } = apiKeys[0];
+      return apiKeyExpiry && Math.round((Date.parse(apiKeyExpiry) - Date.parse(createdAt)) / 86_400_000);
+    };
+    expect(await create(`Usual ${Date.now()}`)).toBe(90);
+    expect(await create(`Year ${Date.now()}`, 'In 365 days')).toBe(365);
+    expect(await create(`Endless ${Date.now()}`, 'Never')).toBe(null);
   });
 
   test('an API key is shown once, works, and is refused after it is revoked', async () => {
@@ -101,14 +211,18 @@ export function peopleTests(stage: () => Stage): void {
     await page.getByRole('button', { name: 'New API key' }).click();
     const dialog = page.getByRole('dialog');
     await dialog.getByRole('textbox', { name: 'Name' }).fill(name);
-    await dialog.getByText(/^workflow, 0 of/).click();
-    await dialog.getByRole('checkbox', { name: 'workflow.list' }).check();
-    await dialog.getByLabel('Expires').fill('2099-12-31T10:00');
+    await dialog.getByText('Workflows and their runs').click();
+    await dialog.getByRole('checkbox', { name: 'See the list' }).check();
+    await dialog.getByRole('radio', { name: 'On another date' }).check();
+    await dialog.getByLabel('Last day').fill('2001-01-01');
+    await dialog.getByText('Choose a day that is not over').waitFor();
+    await dialog.getByLabel('Last day').fill('2099-12-31');
+    await dialog.getByText(/Valid until .*2099/).waitFor();
     await dialog.getByRole('button', { name: 'Close' }).click();
     await page.getByRole('button', { name: 'New API key' }).click();
     expect(await dialog.getByRole('textbox', { name: 'Name' }).inputValue()).toBe(name);
-    expect(await dialog.getByLabel('Expires').inputValue()).toBe('2099-12-31T10:00');
-    await dialog.getByText(/^workflow, 1 of/).waitFor();
+    expect(await dialog.getByLabel('Last day').inputValue()).toBe('2099-12-31');
+    await dialog.getByText('see the list').waitFor();
     await dialog.getByRole('button', { name: 'Create' }).click();
     await dialog.getByText('Copy it now').waitFor();
     const key = (await dialog.locator('code').textContent())?.trim() ?? '';
@@ -119,7 +233,9 @@ export function peopleTests(stage: () => Stage): void {
     };
     expect(await statusOf()).toBe(200);
     await dialog.getByRole('button', { name: 'Done' }).click();
-    await page.getByRole('row', { name: new RegExp(`${name}.* Valid workflow.list`) }).waitFor();
+    await page
+      .getByRole('row', { name: new RegExp(`${name}.* Valid Workflows and their runs: see the list`) })
+      .waitFor();
     expect(await page.content()).not.toContain(key);
     await expectAccessible(page, { name: 'api-keys', shows: name });
     await page.getByRole('button', { name: `Actions for ${name}` }).click();
@@ -128,6 +244,14 @@ export function peopleTests(stage: () => Stage): void {
     await page.getByRole('row', { name: new RegExp(`${name}.* Revoked`) }).waitFor();
     expect(await statusOf()).toBe(401);
   });
+}
+
+/** Sets on what a permission is granted, in the open group of a role. */
+async function choose(page: Page, words: string, scope: 'No' | 'On all' | 'On these'): Promise<void> {
+  await page
+    .getByRole('radiogroup', { name: `Workflows and their runs: ${words}` })
+    .getByText(scope, { exact: true })
+    .click();
 }
 
 /** Whether a list is wider than its place. */
