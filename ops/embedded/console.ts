@@ -8,7 +8,12 @@ import { join } from 'node:path';
 const root = join(import.meta.dirname, '../..');
 
 /** Modules of `shared/` whose code is in the pages; they import nothing but types and one another. */
-export const sharedModules: readonly string[] = ['shared/core/exact-number.ts', 'shared/core/lossless-json.ts'];
+export const sharedModules: readonly string[] = [
+  'shared/core/exact-number.ts',
+  'shared/core/lossless-json.ts',
+  'shared/workflow/graph/regions.ts',
+  'shared/workflow/nodes/exits.ts',
+];
 
 /** The folder of the pages that the present sources and lockfile make: another state has another folder. */
 export function consoleFolder(): string {

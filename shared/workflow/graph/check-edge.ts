@@ -1,5 +1,6 @@
 import { quote } from '../../core/quote.ts';
 import type { Issue } from '../../core/schema/issues.ts';
+import { exitOfHandle } from '../nodes/exits.ts';
 import { elseExitOf } from '../nodes/properties.ts';
 import type { CheckedNode } from './check-node.ts';
 
@@ -38,18 +39,12 @@ export function checkEdge(edge: Edge, { nodes, indexOf }: EdgeContext): CheckedE
   return { link: from && to ? { id: edge.id, source, target, exit: exit ?? '' } : undefined, issues };
 }
 
-/**
- * Finds the exit of an edge; undefined if the node has no exit of that name. Editors leave the handle out or call it `output`
- * for the usual exit, and call a condition's default branch `else`.
- */
+/** The exit of an edge; undefined if the node has no exit of that name. */
 function findExit({ definition, config, exits }: CheckedNode, handle: string | null | undefined): string | undefined {
   if (!definition || !exits) return undefined;
-  const wanted = handle || 'output';
-  if (exits.has(wanted)) return wanted;
-  if (wanted === 'output' && typeof definition.usualExit === 'string') return definition.usualExit;
-  const alias = definition.exitAliases && Object.hasOwn(definition.exitAliases, wanted);
-  if (alias) return definition.exitAliases?.[wanted];
-  return wanted === 'else' ? elseExitOf(definition, config) : undefined;
+  const { usualExit, exitAliases } = definition;
+  const ofKind = typeof usualExit === 'string' ? usualExit : undefined;
+  return exitOfHandle({ exits, usualExit: ofKind, elseExit: elseExitOf(definition, config), exitAliases }, handle);
 }
 
 /** Exits that a message names. */

@@ -4,6 +4,7 @@ import { parseValue } from '../../../core/schema/parse.ts';
 import { findTemplate } from '../../templates/templates.ts';
 import { working } from '../common.ts';
 import { defineNode } from '../define-node.ts';
+import { elseExitByConfig, exitsByConfig } from '../exits.ts';
 import { isPlain, Operator } from '../operators.ts';
 
 export const Comparison = z.object({
@@ -59,9 +60,9 @@ export const condition = defineNode({
       message: 'branch ids must be unique',
     }),
   names: {},
-  exits: (config) => [...config.branches.map((branch) => branch.id), config.defaultBranch, 'error'],
+  exits: exitsByConfig.condition,
   usualExit: ({ defaultBranch }) => defaultBranch,
-  elseExit: ({ defaultBranch }) => defaultBranch,
+  elseExit: elseExitByConfig.condition,
   pure: ({ branches }) => branches.every(({ conditions }) => conditions.every(({ operator }) => isPlain(operator))),
   clocked: false,
   snippets(config) {

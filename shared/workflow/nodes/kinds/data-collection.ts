@@ -3,6 +3,7 @@ import { JsonObject } from '../../../core/json.ts';
 import { readable } from '../../reserved.ts';
 import { Identifier, OutputVariable } from '../common.ts';
 import { defineNode } from '../define-node.ts';
+import { exitsByConfig } from '../exits.ts';
 import { checkReminders } from '../reminders.ts';
 import { requestFields } from '../request-fields.ts';
 
@@ -59,7 +60,7 @@ export const dataCollection = defineNode({
     })
     .superRefine(checkReminders),
   names: {},
-  exits: (config) => ['output', 'error', ...(config.timeoutHandle ? [config.timeoutHandle] : [])],
+  exits: exitsByConfig.dataCollection,
   usualExit: 'output',
   needsEdge: ({ timeoutHandle }) => (timeoutHandle ? [timeoutHandle] : []),
   pure: false,

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { working } from '../common.ts';
 import { defineNode } from '../define-node.ts';
+import { exitsByConfig } from '../exits.ts';
 
 const FanoutBranch = z.object({
   id: z.string().min(1).meta({ title: 'Exit', description: 'The exit of the branch, which its edge names' }),
@@ -25,7 +26,7 @@ export const fanout = defineNode({
       message: 'branch ids must be unique',
     }),
   names: {},
-  exits: ({ branches }) => ['output', ...branches.map(({ id }) => id), 'error'],
+  exits: exitsByConfig.fanout,
   usualExit: 'output',
   forks: true,
   pure: true,

@@ -4,6 +4,7 @@ import { parseValue } from '../../../core/schema/parse.ts';
 import { findTemplate } from '../../templates/templates.ts';
 import { working } from '../common.ts';
 import { defineNode } from '../define-node.ts';
+import { elseExitByConfig, exitsByConfig } from '../exits.ts';
 import { isPlain, Operator } from '../operators.ts';
 
 export const SwitchCase = z.object({
@@ -38,10 +39,10 @@ export const switchNode = defineNode({
       message: 'case ids must be unique',
     }),
   names: {},
-  exits: ({ cases }) => [...cases.map(({ id }) => id), 'default', 'error'],
+  exits: exitsByConfig.switch,
   // A function, because an edge that names no case was more likely forgotten than meant for the default.
   usualExit: () => 'default',
-  elseExit: () => 'default',
+  elseExit: elseExitByConfig.switch,
   pure: ({ cases }) => cases.every(({ operator }) => isPlain(operator)),
   clocked: false,
   snippets(config) {
