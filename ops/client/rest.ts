@@ -7188,6 +7188,23 @@ export interface components {
             requestedBy?: components["schemas"]["RequestedBy"];
             boundBy?: components["schemas"]["RequestedBy"][];
         };
+        CanvasOptions: {
+            /** @description Texts beside the nodes, for readers */
+            notes?: ({
+                id: string;
+                text: string;
+                position: {
+                    x: number;
+                    y: number;
+                };
+                width?: number;
+                height?: number;
+            } & {
+                [key: string]: unknown;
+            })[];
+        } & {
+            [key: string]: unknown;
+        };
         ChildRun: {
             /** Format: uuid */
             instanceID: string;
@@ -17315,6 +17332,8 @@ export interface components {
             nodeDefaults?: {
                 [key: string]: components["schemas"]["NodeDefaults"];
             };
+            /** @description How editors draw the graph, beside the `position` of its nodes; without effect on runs, and no part of differences between versions */
+            canvas?: components["schemas"]["CanvasOptions"];
             concurrency?: components["schemas"]["ConcurrencyLimit"];
             maxRunsAtOnce?: number;
             rate?: components["schemas"]["RateLimit"];

@@ -19,6 +19,25 @@ const ofKind = { timeoutSeconds, retryLimit, retryDelaySeconds, retryOn };
 const knownOfKind = z.object(ofKind);
 const NodeDefaults = readBy(looseObject(ofKind).meta({ id: 'NodeDefaults' }), () => knownOfKind);
 
+/** The part of the options that only editors read: no run depends on it, and it is no difference between versions. */
+const CanvasOptions = z
+  .looseObject({
+    notes: z
+      .array(
+        z.looseObject({
+          id: z.string().min(1).max(255),
+          text: z.string().max(10_000),
+          position: z.object({ x: z.number(), y: z.number() }),
+          width: z.number().positive().optional(),
+          height: z.number().positive().optional(),
+        }),
+      )
+      .max(500)
+      .optional()
+      .describe('Texts beside the nodes, for readers'),
+  })
+  .meta({ id: 'CanvasOptions' });
+
 const fields = {
   inputDefinitions: z
     .array(InputDefinition.meta({ id: 'InputDefinition' }))
@@ -38,6 +57,9 @@ const fields = {
   /** `node`: every outcome is committed before the next node begins. `effect`: pure nodes are committed with the outcome before them. */
   durability: z.enum(['node', 'effect']).default('effect'),
   nodeDefaults: z.record(z.string(), NodeDefaults).default({}),
+  canvas: CanvasOptions.optional().describe(
+    'How editors draw the graph, beside the `position` of its nodes; without effect on runs, and no part of differences between versions',
+  ),
   ...governance,
 };
 

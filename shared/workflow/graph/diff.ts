@@ -26,8 +26,13 @@ export function diffGraphs(before: Versioned, after: Versioned): GraphDiff {
   return {
     nodes: diffLists(before.nodes, after.nodes, budget),
     edges: diffLists(before.edges, after.edges, budget),
-    options: changedPaths(before.options, after.options, budget),
+    options: changedPaths(withoutCanvas(before.options), withoutCanvas(after.options), budget),
   };
+}
+
+/** Options without those that only editors read. */
+function withoutCanvas({ canvas: _, ...options }: JsonObject): JsonObject {
+  return options;
 }
 
 /** The paths of what differs between two values. */

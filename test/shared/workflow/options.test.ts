@@ -198,3 +198,11 @@ describe('the policy of a node', () => {
     });
   });
 });
+
+test('notes on the canvas are kept with all that an editor stores there; one without a position is refused', () => {
+  const note = { id: 'note-1', text: 'Read this', position: { x: 1, y: 2.5 }, colour: 'red' };
+  const canvas = { zoom: 2, notes: [note] };
+  expect(WorkflowOptions.parse({ canvas }).canvas).toEqual(canvas);
+  const { error } = WorkflowOptions.safeParse({ canvas: { notes: [{ ...note, position: 'left' }] } });
+  expect(error?.issues.map(({ path }) => path.join('.'))).toEqual(['canvas.notes.0.position']);
+});

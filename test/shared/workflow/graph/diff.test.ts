@@ -54,3 +54,9 @@ test('large graphs that differ at the bottom are compared to their end', () => {
   const deep = (last: number) => Array.from({ length: 9 }).reduce<Json>((inner) => [inner], parts(last));
   expect(pathsOf(deep(1), deep(2))).toEqual([['config', ...Array(9).fill(0), 30_000]]);
 });
+
+test('notes on the canvas are no difference of the options', () => {
+  const noted = (text: string, days: number) => ({ ...graph({}), options: { canvas: { notes: [{ text }] }, days } });
+  expect(diffGraphs(noted('a', 1), noted('b', 1)).options).toEqual([]);
+  expect(diffGraphs(noted('a', 1), noted('b', 2)).options).toEqual([['days']]);
+});
