@@ -74,9 +74,36 @@ async function largeGraph({ cluster, tenant, page, go, path }: Stage, client: Cl
         submittedData: { answer: 'yes' },
       });
       await page.getByRole('status').getByText('Completed').waitFor();
-      await page.locator(`[aria-label="n${NODES - 1}, condition, Success"]`).waitFor();
+      await page.locator(`[aria-label="n${NODES - 1}, Condition, Success"]`).waitFor();
     }),
   );
+  await largeEditor(page, () => go(path(`/workflows/${id}`)));
+}
+
+const MOVES = 60;
+/** A screen draws 60 times in a second. */
+const MAX_DRAG_MS = (MOVES * 1_000) / 60;
+
+/** The same graph in the editor, and one of its steps dragged. */
+async function largeEditor(page: Stage['page'], open: () => Promise<void>): Promise<void> {
+  const opened = await workOf(page, async () => {
+    await open();
+    await page.locator('.react-flow__node').first().waitFor();
+    await page.getByText('Steps as a list').waitFor();
+  });
+  print(`the editor of ${NODES} nodes, opened`, opened, MAX_DRAWN_MS);
+  await page.locator('[data-id="n1"]').press('Enter');
+  const box = await page.locator('[data-id="n1"]').boundingBox();
+  if (!box) throw new Error('the step is not shown');
+  const [x, y] = [box.x + box.width / 2, box.y + box.height / 2];
+  const dragged = await workOf(page, async () => {
+    await page.mouse.move(x, y);
+    await page.mouse.down();
+    for (let move = 1; move <= MOVES; move += 1) await page.mouse.move(x + move, y + move / 2);
+    await page.mouse.up();
+    await page.getByText('Not saved').waitFor();
+  });
+  print(`one of them dragged, ${MOVES} moves`, dragged, MAX_DRAG_MS);
 }
 
 /** A map of many items: opened while it waits, watched until it ends, and opened again. */

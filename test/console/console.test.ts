@@ -2,6 +2,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { findChromium } from '../servers/chromium.ts';
 import { assetTests } from './browser/assets.ts';
+import { buildingTests } from './browser/building.ts';
 import { chatTests } from './browser/chat.ts';
 import { databaseTests } from './browser/database.ts';
 import { fleetTests } from './browser/fleet.ts';
@@ -36,6 +37,7 @@ describe.skipIf(found.path === null)('the console', () => {
   describe('runs', () => runTests(() => stage));
   describe('questions', () => questionTests(() => stage));
   describe('workflows', () => workflowTests(() => stage));
+  describe('building', () => buildingTests(() => stage));
   describe('queries and cron jobs', () => assetTests(() => stage));
   describe('listeners', () => listenerTests(() => stage));
   describe('the fleet', () => fleetTests(() => stage));

@@ -1,14 +1,6 @@
 import { expect, test } from 'vitest';
-import {
-  type Draft,
-  draftOf,
-  faultsOf,
-  type Kind,
-  withConfig,
-  withEdge,
-  withNode,
-  withoutNode,
-} from '#ops/console/editor/draft.ts';
+import { type Draft, draftOf, faultsOf, type Kind, withConfig, withEdge } from '#ops/console/editor/draft.ts';
+import { withoutSteps, withStep } from '#ops/console/editor/edits.ts';
 
 const sent = draftOf({
   workflowNodes: [
@@ -28,7 +20,7 @@ test('a node that is changed has its faults no more, the others keep theirs', ()
 
   expect(faulty(sent)).toEqual(['one', 'two']);
   expect(faulty(fixed)).toEqual(['two']);
-  expect(faulty(withoutNode(sent, 'one'))).toEqual(['two']);
+  expect(faulty(withoutSteps(sent, {}, ['one']))).toEqual(['two']);
   expect(faulty(withEdge(sent, { source: 'two', target: 'one', exit: null }))).toEqual(['one']);
 });
 
@@ -40,6 +32,7 @@ test('a node that is only moved keeps its faults', () => {
 
 test('a node is added the way the edges of the graph lead, and what is beyond it makes room', () => {
   const kind = { nodeType: 'log', defaultValue: {}, exits: ['output'] } as unknown as Kind;
+  const between = { edge: 'edge', onward: 'output' };
   const placed = (further: object) =>
     draftOf({
       workflowNodes: [
@@ -49,16 +42,16 @@ test('a node is added the way the edges of the graph lead, and what is beyond it
       workflowEdges: [{ id: 'edge', source: 'one', target: 'two' }],
     });
   const positionsAfter = (draft: Draft) =>
-    withNode(draft, kind, draft.nodes[0])[0].nodes.map(({ id, position: { x, y } }) => [id, x, y]);
+    withStep(draft, {}, kind, between)[0].nodes.map(({ id, position }) => [id, position?.x, position?.y]);
 
   expect(positionsAfter(placed({ x: 240, y: 40 }))).toEqual([
     ['one', 0, 0],
-    ['two', 480, 40],
-    ['log', 240, 0],
+    ['log', 288, 0],
+    ['two', 528, 40],
   ]);
   expect(positionsAfter(placed({ x: 20, y: 100 }))).toEqual([
     ['one', 0, 0],
-    ['two', 20, 198],
-    ['log', 0, 98],
+    ['log', 0, 140],
+    ['two', 20, 240],
   ]);
 });

@@ -2,10 +2,10 @@
 import { describe, expect, test } from 'vitest';
 import { failedItemsOf, mergeTimeline, nodesOf, type Span, spansOf, stepKey } from '#ops/console/client/run-steps.ts';
 import type { TimelineEvent } from '#ops/console/client/types.ts';
+import { leadsBack, pathAround } from '#ops/console/graph/lay-out.ts';
 import { graphOf } from '#ops/console/run/graph-of.ts';
 import { scaleOf } from '#ops/console/run/scale.ts';
 import { type Exits, takenEdges } from '#ops/console/run/taken.ts';
-import { leadsBack, pathAround } from '#ops/console/ui/lay-out.ts';
 import type { NodeDefinition } from '#shared/workflow/nodes/define-node.ts';
 import { type AnyNode, nodes } from '#shared/workflow/nodes/index.ts';
 
@@ -171,9 +171,9 @@ test('an edge that leads back goes around its nodes, and the others do not', () 
   expect(leadsBack({ ...source, ...below }, 'down')).toBe(false);
   expect(leadsBack({ ...source, ...above }, 'right')).toBe(false);
   expect(leadsBack({ sourceX: 300, sourceY: 0, targetX: 100, targetY: 0 }, 'right')).toBe(true);
-  expect(pathAround({ ...source, ...above }, 'down')).toBe('M100,120 v12 H-24 V-12 H300 V0');
+  expect(pathAround({ ...source, ...above }, 'down')).toBe('M100,120 v12 H-32 V-12 H300 V0');
   expect(pathAround({ sourceX: 300, sourceY: 0, targetX: 100, targetY: 50 }, 'right')).toBe(
-    'M300,0 h12 V103 H88 V50 H100',
+    'M300,0 h12 V112 H88 V50 H100',
   );
 });
 

@@ -1,5 +1,5 @@
 import { ActionIcon, AppShell, Badge, Burger, Group, Menu, Select, Text } from '@mantine/core';
-import { useDisclosure } from '@mantine/hooks';
+import { useDisclosure, useLocalStorage } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
 import { Link, Outlet, useLocation, useNavigate, useParams } from '@tanstack/react-router';
 import { lazy, useEffect } from 'react';
@@ -24,6 +24,7 @@ export function Shell() {
   const { href, pathname } = useLocation();
   const { tenantID } = useParams({ strict: false });
   const [isOpen, { toggle, close }] = useDisclosure(false);
+  const [isFolded, setFolded] = useLocalStorage({ key: 'gantry.folded', defaultValue: false, ...atOnce });
   // biome-ignore lint/correctness/useExhaustiveDependencies: the menu closes with each change of the page
   useEffect(() => close(), [pathname, close]);
   useEffect(() => {
@@ -38,7 +39,11 @@ export function Shell() {
       </a>
       <AppShell
         header={{ height: 56 }}
-        navbar={{ width: 200, breakpoint: 'sm', collapsed: { mobile: !isOpen, desktop: !tenantID } }}
+        navbar={{
+          width: isFolded ? 56 : 200,
+          breakpoint: 'sm',
+          collapsed: { mobile: !isOpen, desktop: !tenantID },
+        }}
         padding="md"
       >
         <AppShell.Header>
@@ -69,8 +74,17 @@ export function Shell() {
           </Group>
         </AppShell.Header>
         {tenantID && (
-          <AppShell.Navbar p="xs" aria-label="Pages">
+          <AppShell.Navbar p="xs" aria-label="Pages" data-folded={isFolded || undefined}>
             <Navigation tenantID={tenantID} />
+            <button
+              type="button"
+              className="nav fold"
+              aria-expanded={!isFolded}
+              title={isFolded ? 'Show the names of the pages' : undefined}
+              onClick={() => setFolded(!isFolded)}
+            >
+              <Icon name="fold" /> <span>Fold the menu</span>
+            </button>
           </AppShell.Navbar>
         )}
         <AppShell.Main id="content" tabIndex={-1}>
@@ -81,6 +95,9 @@ export function Shell() {
   );
 }
 
+/** The stored value is read before the first drawing, so that nothing moves. */
+const atOnce = { getInitialValueInEffect: false } as const;
+
 /** The pages that the caller may open. */
 function Navigation({ tenantID }: { tenantID: string }) {
   const may = useMay();
@@ -90,11 +107,12 @@ function Navigation({ tenantID }: { tenantID: string }) {
       <Link
         key={title}
         className="nav"
+        title={title}
         to={to}
         params={{ tenantID }}
         activeOptions={{ includeSearch: false, exact: needs.length === 0 }}
       >
-        <Icon name={icon} /> {title}
+        <Icon name={icon} /> <span>{title}</span>
       </Link>
     ));
 }

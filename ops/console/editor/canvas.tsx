@@ -1,89 +1,208 @@
-import { type Connection, type Edge, MarkerType, type Node, type NodeChange, type NodeProps } from '@xyflow/react';
-import { useMemo } from 'react';
-import { countOf } from '../ui/count.ts';
-import { GraphView, handles, NodeBox } from '../ui/graph-view.tsx';
-import { type Flow, flowOf, HEIGHT, WIDTH } from '../ui/lay-out.ts';
-import { type Draft, type DraftNode, nameOf, withEdge, withoutEdge, withoutNode } from './draft.ts';
+import {
+  type Connection,
+  type Edge,
+  type EdgeChange,
+  type FinalConnectionState,
+  type NodeChange,
+  ReactFlowProvider,
+  useReactFlow,
+} from '@xyflow/react';
+import { memo, useMemo, useRef, useState } from 'react';
+import type { NodeSteps } from '../client/run-steps.ts';
+import { BodyBox, type BoxNode } from '../graph/box.tsx';
+import { stepOfNode } from '../graph/box-id.ts';
+import { drawnEdges } from '../graph/edges.ts';
+import type { Kinds } from '../graph/kinds.ts';
+import { boxesOf, HEIGHT, type Layout, WIDTH } from '../graph/lay-out.ts';
+import { type Bodies, mayConnect, withBody } from '../graph/shape.ts';
+import type { Point, ShownGraph } from '../graph/shown.ts';
+import type { Named } from '../graph/summary.ts';
+import { EditedGraph, GraphView, MANY } from '../graph/view.tsx';
+import { type Draft, withEdge, withoutEdge } from './draft.ts';
+import { type Where, withPositions } from './edits.ts';
+import { CanvasNote, type NoteNode, noteNode, withNotePositions } from './note.tsx';
+import { boxNodes, Step, type StepNode, useStepNodes } from './step-nodes.tsx';
+import { Views } from './views.tsx';
 
-interface Shown extends Record<string, unknown> {
-  node: DraftNode;
-  faults: number;
-  flow: Flow;
-}
-type ShownNode = Node<Shown, 'step'>;
+/** While steps are dragged, their edges lead straight to them. */
+const noWays: Layout['ways'] = new Map();
 
-const nodeTypes = { step: StepNode };
+type ShownNode = StepNode | BoxNode | NoteNode;
 
-interface Props {
+const nodeTypes = { step: memo(Step), box: memo(BodyBox), note: memo(CanvasNote) };
+
+const selectionKeys = ['Shift'];
+const multiSelectionKeys = ['Control', 'Meta'];
+
+export interface CanvasProps {
   draft: Draft;
-  selected: string | undefined;
+  /** The same while only texts of steps change. */
+  shape: ShownGraph;
+  kinds: Kinds;
+  bodies: Bodies;
+  layout: Layout;
+  named: Named;
+  selection: ReadonlySet<string>;
   faults: ReadonlyMap<string, ReadonlyMap<string, string>>;
-  onSelect: (id: string | undefined) => void;
+  /** Results of the steps in the last test. */
+  tested: ReadonlyMap<string, NodeSteps>;
+  /** A step to bring into view, once. */
+  sought: { id: string } | undefined;
+  /** Another number shows the whole graph. */
+  tidied: number;
+  isReadOnly: boolean;
+  onSelect: (ids: ReadonlySet<string>) => void;
+  /** A step is to be brought out from behind the panel. */
+  onSeek: (id: string) => void;
   onChange: (change: (draft: Draft) => Draft) => void;
+  onAdd: (where: Where) => void;
 }
 
-/** The graph: nodes are moved, connected and removed. All but the moving can be done without it, by the panel of a node. */
-export function Canvas({ draft, selected, faults, onSelect, onChange }: Props) {
-  const flow = flowOf(draft);
-  const nodes = useMemo(
-    () =>
-      draft.nodes.map((node): ShownNode => {
-        const count = faults.get(node.id)?.size ?? 0;
-        return {
-          ...{ id: node.id, type: 'step', position: node.position, selected: node.id === selected },
-          data: { node, faults: count, flow },
-          // Edges are drawn anew when these change.
-          ...{ sourcePosition: handles[flow].source, targetPosition: handles[flow].target },
-          ariaLabel: `${nameOf(node)}, ${node.type}${count > 0 ? `, ${countOf(count, 'fault')}` : ''}`,
-          ...{ width: WIDTH, height: HEIGHT },
-        };
-      }),
-    [draft.nodes, selected, faults, flow],
+/** The graph: steps are chosen, moved and connected. All but the moving can be done without it, by the panel of a step. */
+export function Canvas(props: CanvasProps) {
+  return (
+    <ReactFlowProvider>
+      <EditedCanvas {...props} />
+    </ReactFlowProvider>
   );
-  const edges = useMemo(
+}
+
+function EditedCanvas(props: CanvasProps) {
+  const { draft, shape, kinds, bodies, layout, selection, isReadOnly, onSelect, onChange, onAdd } = props;
+  const [moved, setMoved] = useState<ReadonlyMap<string, Point>>();
+  const steps = useStepNodes(props);
+  const latestChange = useRef(onChange);
+  latestChange.current = onChange;
+  const notes = useMemo(
     () =>
-      draft.edges.map(({ id, source, target, sourceHandle }): Edge => {
-        const label = sourceHandle && !['output', 'success'].includes(sourceHandle) ? { label: sourceHandle } : {};
-        return { id, source, target, ...label, markerEnd: { type: MarkerType.ArrowClosed } };
-      }),
-    [draft.edges],
+      draft.notes.map((note) =>
+        noteNode(note, {
+          position: moved?.get(note.id) ?? note.position,
+          isSelected: selection.has(note.id),
+          isReadOnly,
+          onChange: (change) => latestChange.current(change),
+        }),
+      ),
+    [draft.notes, moved, selection, isReadOnly],
+  );
+  const nodes = useMemo((): ShownNode[] => {
+    const shown = moved
+      ? steps.map((node) => {
+          const position = moved.get(node.id);
+          return position ? { ...node, position } : node;
+        })
+      : steps;
+    const positions = moved ? new Map([...layout.positions, ...moved]) : layout.positions;
+    const boxes = moved ? boxesOf(bodies, positions) : layout.boxes;
+    return [...boxNodes(boxes, { draft, kinds, layout }), ...notes, ...shown];
+  }, [steps, notes, moved, layout, bodies, draft, kinds]);
+  const isMoving = moved !== undefined;
+  const shownLayout = useMemo(() => (isMoving ? { ...layout, ways: noWays } : layout), [layout, isMoving]);
+  const edges = useMemo(
+    () => drawnEdges(shape, { kinds, bodies, layout: shownLayout }),
+    [shape, kinds, bodies, shownLayout],
+  );
+  const [chosenEdges, setChosenEdges] = useState<ReadonlySet<string>>(new Set());
+  const shownEdges = useMemo(
+    () => (chosenEdges.size > 0 ? edges.map((edge) => ({ ...edge, selected: chosenEdges.has(edge.id) })) : edges),
+    [edges, chosenEdges],
   );
   const onNodesChange = (changes: NodeChange<ShownNode>[]) => {
-    for (const change of changes) {
-      if (change.type === 'select' && change.selected) onSelect(change.id);
-      if (change.type === 'remove') onChange((old) => withoutNode(old, change.id));
-      if (change.type === 'position' && change.position) {
-        const { id, position } = change;
-        onChange((old) => ({
-          ...old,
-          nodes: old.nodes.map((node) => (node.id === id ? { ...node, position } : node)),
-        }));
-      }
+    const next = selectedAfter(selection, changes);
+    if (next !== selection) onSelect(next);
+    if (isReadOnly) return;
+    const moves = changes.filter((change) => change.type === 'position');
+    const positions = new Map(moves.flatMap(({ id, position }) => (position ? [[id, position] as const] : [])));
+    if (positions.size === 0) return;
+    const all = withBodies(positions, { bodies, from: layout.positions });
+    if (moves.some(({ dragging }) => dragging)) setMoved(all);
+    else {
+      setMoved(undefined);
+      onChange((old) => withNotePositions(withPositions(old, kinds, all), all));
     }
   };
-  const onConnect = ({ source, target }: Connection) =>
-    onChange((old) => withEdge(old, { source, target, exit: null }));
+  const link = ({ source, target, sourceHandle }: Connection | Edge) => ({
+    ...{ source: stepOfNode(source), target: stepOfNode(target), exit: sourceHandle ?? 'output' },
+  });
+  const { screenToFlowPosition } = useReactFlow();
+  const onConnectEnd = (event: MouseEvent | TouchEvent, { isValid, fromHandle, toNode }: FinalConnectionState) => {
+    if (isValid || toNode || fromHandle?.type !== 'source') return;
+    const { clientX, clientY } =
+      'changedTouches' in event ? (event.changedTouches[0] ?? { clientX: 0, clientY: 0 }) : event;
+    const { x, y } = screenToFlowPosition({ x: clientX, y: clientY });
+    const at = layout.flow === 'down' ? { x: x - WIDTH / 2, y } : { x, y: y - HEIGHT / 2 };
+    onAdd({ from: { id: stepOfNode(fromHandle.nodeId), exit: fromHandle.id ?? 'output' }, at });
+  };
+  const latest = useRef(onAdd);
+  latest.current = onAdd;
+  const actions = useMemo(
+    () => ({
+      onAddBehind: (id: string, exit: string) => latest.current({ from: { id, exit } }),
+      onAddBetween: (edge: string) => latest.current({ edge }),
+    }),
+    [],
+  );
   return (
-    <GraphView
-      label="Graph of the workflow; the list of steps below has the same nodes"
-      nodes={nodes}
-      edges={edges}
-      nodeTypes={nodeTypes}
-      onNodesChange={onNodesChange}
-      onEdgesDelete={(removed) => onChange((old) => removed.reduce((left, { id }) => withoutEdge(left, id), old))}
-      onConnect={onConnect}
-      onPaneClick={() => onSelect(undefined)}
-      deleteKeyCode="Delete"
-    />
+    <EditedGraph.Provider value={isReadOnly ? undefined : actions}>
+      <GraphView
+        label="Graph of the workflow; the list of steps below has the same steps"
+        steps={draft.nodes.length}
+        className={isReadOnly ? '' : 'editable-graph'}
+        nodes={nodes}
+        edges={shownEdges}
+        nodeTypes={nodeTypes}
+        nodesConnectable={!isReadOnly}
+        nodesDraggable={!isReadOnly}
+        // Each move of one step would be told to all of them; the list of steps has those that are not drawn.
+        onlyRenderVisibleElements={draft.nodes.length > MANY}
+        onNodesChange={onNodesChange}
+        onNodeClick={(_, { id }) => props.onSeek(id)}
+        onEdgesChange={(changes) => setChosenEdges((before) => selectedAfter(before, changes))}
+        onEdgesDelete={(removed) => onChange((old) => removed.reduce((left, { id }) => withoutEdge(left, id), old))}
+        onBeforeDelete={async ({ edges: chosen }) => ({ nodes: [], edges: chosen.filter(({ selected }) => selected) })}
+        onConnect={(connection) => onChange((old) => withEdge(old, link(connection)))}
+        onConnectEnd={onConnectEnd}
+        isValidConnection={(connection) => mayConnect(draft, kinds, link(connection))}
+        connectionRadius={32}
+        selectionKeyCode={selectionKeys}
+        multiSelectionKeyCode={multiSelectionKeys}
+        deleteKeyCode={isReadOnly ? null : 'Delete'}
+        minZoom={0.05}
+      >
+        <Views sought={props.sought} tidied={props.tidied} positions={layout.positions} />
+      </GraphView>
+    </EditedGraph.Provider>
   );
 }
 
-function StepNode({ data: { node, faults, flow } }: NodeProps<ShownNode>) {
-  return (
-    <NodeBox title={nameOf(node)} flow={flow} tone={faults > 0 ? 'bad' : undefined} editable>
-      <span className="status" data-tone={faults > 0 ? 'bad' : 'idle'}>
-        {faults > 0 ? countOf(faults, 'fault') : node.type}
-      </span>
-    </NodeBox>
-  );
+/** Steps in the body of a step move with it. */
+function withBodies(
+  positions: ReadonlyMap<string, Point>,
+  { bodies, from }: { bodies: Bodies; from: ReadonlyMap<string, Point> },
+): ReadonlyMap<string, Point> {
+  const all = new Map(positions);
+  for (const [id, position] of positions) {
+    const before = from.get(id);
+    if (!before || !bodies.containers.has(id)) continue;
+    for (const inner of withBody(id, bodies)) {
+      const at = from.get(inner);
+      if (inner === id || positions.has(inner) || !at) continue;
+      all.set(inner, { x: at.x + position.x - before.x, y: at.y + position.y - before.y });
+    }
+  }
+  return all;
+}
+
+/** The same set, unless something is selected now that was not, or the other way round. */
+function selectedAfter(
+  before: ReadonlySet<string>,
+  changes: readonly (NodeChange | EdgeChange)[],
+): ReadonlySet<string> {
+  const next = new Set(before);
+  for (const change of changes) {
+    if (change.type !== 'select') continue;
+    if (change.selected) next.add(change.id);
+    else next.delete(change.id);
+  }
+  return next.symmetricDifference(before).size > 0 ? next : before;
 }

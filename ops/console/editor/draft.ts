@@ -1,15 +1,17 @@
 import type { Issue, Schemas } from '../client/types.ts';
+import type { Kind } from '../graph/kinds.ts';
+import type { Point } from '../graph/shown.ts';
 import { isObject } from '../ui/is-object.ts';
-import { flowOf, HEIGHT, layOut, WIDTH } from '../ui/lay-out.ts';
 
-export type Kind = Schemas['NodeDescription'];
+export type { Kind };
 export type Config = Readonly<Record<string, unknown>>;
 
 export interface DraftNode {
   id: string;
   type: string;
   data: Config;
-  position: { x: number; y: number };
+  /** Undefined: the layout places it. As soon as a person moves one node, all have positions. */
+  position: Point | undefined;
   /** Fields that the editor does not know, which it keeps. */
   more: Config;
 }
@@ -22,86 +24,73 @@ export interface DraftEdge {
   more: Config;
 }
 
+/** A text beside the steps, for readers. */
+export interface Note {
+  id: string;
+  text: string;
+  position: Point;
+  width: number;
+  height: number;
+}
+
 /** A graph while it is edited. */
 export interface Draft {
   nodes: readonly DraftNode[];
   edges: readonly DraftEdge[];
+  notes: readonly Note[];
 }
 
 interface Saved {
   workflowNodes: readonly object[];
   workflowEdges: readonly object[];
+  workflowOptions?: object;
 }
 
-/** A graph that was not made in an editor has no positions for its nodes. */
-export function draftOf({ workflowNodes, workflowEdges }: Saved): Draft {
+export function draftOf({ workflowNodes, workflowEdges, workflowOptions }: Saved): Draft {
   const edges = workflowEdges.map((edge): DraftEdge => {
     const { id, source, target, sourceHandle, ...more } = edge as Record<string, unknown>;
     const handle = typeof sourceHandle === 'string' ? sourceHandle : null;
     return { id: String(id), source: String(source), target: String(target), sourceHandle: handle, more };
   });
-  const given = workflowNodes.map((node) => node as Record<string, unknown>);
-  const positions = layOut({ nodes: given.map(({ id }) => ({ id: String(id) })), edges });
-  const nodes = given.map(({ id, type, data, position, ...more }): DraftNode => {
-    const own = isPosition(position) ? { x: position.x, y: position.y } : positions.get(String(id));
-    return {
-      ...{ id: String(id), type: String(type), data: isObject(data) ? data : {} },
-      ...{ position: own ?? { x: 0, y: 0 }, more },
-    };
+  const nodes = workflowNodes.map((node): DraftNode => {
+    const { id, type, data, position, ...more } = node as Record<string, unknown>;
+    const own = isPoint(position) ? { x: position.x, y: position.y } : undefined;
+    return { id: String(id), type: String(type), data: isObject(data) ? data : {}, position: own, more };
   });
-  return { nodes, edges };
+  return { nodes, edges, notes: notesIn(workflowOptions) };
 }
+
+/** The options with the notes of a draft; undefined if they have the same. */
+export function optionsWithNotes(workflowOptions: object, { notes }: Draft): object | undefined {
+  if (JSON.stringify(notesIn(workflowOptions)) === JSON.stringify(notes)) return undefined;
+  const { canvas } = workflowOptions as { canvas?: unknown };
+  return { ...workflowOptions, canvas: { ...(isObject(canvas) && canvas), notes } };
+}
+
+function notesIn(workflowOptions: object | undefined): Note[] {
+  const { canvas } = (workflowOptions ?? {}) as { canvas?: unknown };
+  const notes: unknown[] = isObject(canvas) && Array.isArray(canvas.notes) ? canvas.notes : [];
+  return notes.flatMap((note) => {
+    if (!isObject(note) || !isPoint(note.position)) return [];
+    const { id, text, position, width, height } = note;
+    const size = { width: Number(width) || NOTE.width, height: Number(height) || NOTE.height };
+    return [{ id: String(id), text: String(text ?? ''), position: { x: position.x, y: position.y }, ...size }];
+  });
+}
+
+/** The size of a new note. */
+export const NOTE = { width: 220, height: 120 };
 
 /** As it is saved. */
 export function bodyOf({ nodes, edges }: Draft) {
   return {
-    workflowNodes: nodes.map(({ more, ...node }) => ({ ...more, ...node })),
+    workflowNodes: nodes.map(({ more, position, ...node }) => ({ ...more, ...node, ...(position && { position }) })),
     workflowEdges: edges.map(({ more, sourceHandle, ...edge }) => ({
       ...more,
       ...edge,
       ...(sourceHandle !== null && { sourceHandle }),
     })),
   } as Required<Pick<Schemas['WorkflowTest'], 'workflowNodes' | 'workflowEdges'>>;
-}
-
-/** A new node behind another one: between that and the next, if it leads to one alone. What is beyond makes room. */
-export function withNode(
-  draft: Draft,
-  { nodeType, defaultValue, exits }: Kind,
-  after: DraftNode | undefined,
-): [Draft, string] {
-  const id = freeID(draft, nodeType);
-  const isRight = flowOf(draft) === 'right';
-  const [along, across, step, breadth] = isRight
-    ? (['x', 'y', COLUMN, HEIGHT] as const)
-    : (['y', 'x', ROW, WIDTH] as const);
-  const before = after?.position ?? { x: 0, y: 0, [along]: -step };
-  const onward = (position: DraftNode['position']) => ({ ...position, [along]: position[along] + step });
-  const node: DraftNode = {
-    ...{ id, type: nodeType, data: defaultValue as Config, position: onward(before), more: {} },
-  };
-  const moved = draft.nodes.map((one) => {
-    const isBeyond = one.position[along] > before[along] && Math.abs(one.position[across] - before[across]) < breadth;
-    return isBeyond ? { ...one, position: onward(one.position) } : one;
-  });
-  const next = { ...draft, nodes: [...moved, node] };
-  if (!after) return [next, id];
-  const own = draft.edges.filter(({ source }) => source === after.id);
-  const [only] = own;
-  if (own.length !== 1 || !only || exits.length === 0)
-    return [withEdge(next, { source: after.id, target: id, exit: null }), id];
-  const redirected = next.edges.map((edge) => (edge === only ? { ...edge, target: id } : edge));
-  return [withEdge({ ...next, edges: redirected }, { source: id, target: only.target, exit: null }), id];
-}
-
-const ROW = HEIGHT + 40;
-const COLUMN = WIDTH + 40;
-
-export function withoutNode({ nodes, edges }: Draft, id: string): Draft {
-  return {
-    nodes: nodes.filter((node) => node.id !== id),
-    edges: edges.filter(({ source, target }) => source !== id && target !== id),
-  };
 }
 
 export function withConfig(draft: Draft, id: string, data: Config): Draft {
@@ -119,11 +108,8 @@ export function withEdge(draft: Draft, { source, target, exit }: Link): Draft {
   const isThere = draft.edges.some(
     (edge) => edge.source === source && edge.target === target && edge.sourceHandle === exit,
   );
-  if (isThere || source === target) return draft;
-  const ids = new Set(draft.edges.map(({ id }) => id));
-  let number = draft.edges.length + 1;
-  while (ids.has(`edge-${number}`)) number += 1;
-  const edge: DraftEdge = { id: `edge-${number}`, source, target, sourceHandle: exit, more: {} };
+  if (isThere) return draft;
+  const edge: DraftEdge = { id: freeEdgeID(draft), source, target, sourceHandle: exit, more: {} };
   return { ...draft, edges: [...draft.edges, edge] };
 }
 
@@ -169,7 +155,7 @@ function hasChanged(id: string, before: Draft, now: Draft): boolean {
   return old.length !== own.length || old.some((part, index) => part !== own[index]);
 }
 
-function freeID({ nodes }: Draft, type: string): string {
+export function freeID({ nodes }: Pick<Draft, 'nodes'>, type: string): string {
   const ids = new Set(nodes.map(({ id }) => id));
   if (!ids.has(type)) return type;
   let number = 2;
@@ -177,6 +163,13 @@ function freeID({ nodes }: Draft, type: string): string {
   return `${type}${number}`;
 }
 
-function isPosition(position: unknown): position is { x: number; y: number } {
-  return isObject(position) && typeof position.x === 'number' && typeof position.y === 'number';
+export function freeEdgeID({ edges }: Pick<Draft, 'edges'>): string {
+  const ids = new Set(edges.map(({ id }) => id));
+  let number = edges.length + 1;
+  while (ids.has(`edge-${number}`)) number += 1;
+  return `edge-${number}`;
+}
+
+export function isPoint(value: unknown): value is Point {
+  return isObject(value) && typeof value.x === 'number' && typeof value.y === 'number';
 }

@@ -1,6 +1,8 @@
-import { Button, Group, Menu, Paper, Skeleton, Text, TextInput } from '@mantine/core';
+import '../graph/graph.css';
+import { Button } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { lazy, Suspense, useMemo, useState } from 'react';
+import { useMay } from '../client/may.ts';
 import { APIError } from '../client/rest.ts';
 import type { Schemas } from '../client/types.ts';
 import { saveWorkflow } from '../client/workflows.ts';
@@ -11,12 +13,11 @@ import { PageTitle } from '../ui/page.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { useUnsaved } from '../ui/unsaved.ts';
 import { WhoChanged } from '../ui/who-changed.tsx';
-import { bodyOf, type DraftNode, draftOf, faultsOf, type Kind, withNode } from './draft.ts';
-import { NodePanel } from './node-panel.tsx';
-import { StepList } from './step-list.tsx';
-import { UndoButtons, useUndo } from './use-undo.tsx';
+import { bodyOf, draftOf, faultsOf, type Kind, optionsWithNotes } from './draft.ts';
+import { useLastTest } from './last-test.ts';
+import { Studio } from './studio.tsx';
+import { useUndo } from './use-undo.tsx';
 
-const Canvas = lazy(() => import('./canvas.tsx').then(({ Canvas: one }) => ({ default: one })));
 const Versions = lazy(() => import('./versions.tsx').then(({ Versions: one }) => ({ default: one })));
 const WorkflowSettings = lazy(() =>
   import('./workflow-settings.tsx').then(({ WorkflowSettings: one }) => ({ default: one })),
@@ -43,7 +44,6 @@ export function Editor({ tenantID, workflow, kinds, onReload }: Props) {
   const [title, setTitle] = useState(workflow.title);
   const { value: draft, change, moves, undo } = useUndo(() => draftOf(workflow));
   const [saved, setSaved] = useState(draft);
-  const [selected, setSelected] = useState<string>();
   const [dialog, setDialog] = useState<Dialog>();
   const isDirty = draft !== saved || title !== base.title;
   useUnsaved(isDirty);
@@ -51,7 +51,9 @@ export function Editor({ tenantID, workflow, kinds, onReload }: Props) {
   const save = useMutation({
     onMutate: () => draft,
     mutationFn: async ({ isDraft, over = base.versionNumber }: { isDraft: boolean; over?: number }) => {
-      const next = await saveWorkflow(ids, { title, ...bodyOf(draft), draft: isDraft }, over);
+      const options = optionsWithNotes(base.workflowOptions, draft) as Schemas['WorkflowUpdate']['workflowOptions'];
+      const change = { title, ...bodyOf(draft), ...(options && { workflowOptions: options }), draft: isDraft };
+      const next = await saveWorkflow(ids, change, over);
       return { next, sent: draft };
     },
     onSuccess: ({ next, sent }) => {
@@ -75,15 +77,10 @@ export function Editor({ tenantID, workflow, kinds, onReload }: Props) {
   const sent = save.context ?? draft;
   const faults = useMemo(() => faultsOf(ofGraph, sent, draft), [ofGraph, sent, draft]);
   const isCorrected = ofGraph.length > 0 && ofOptions.length === 0 && faults.size === 0;
-  const node = draft.nodes.find(({ id }) => id === selected);
-  const add = (kind: Kind) => {
-    const leadsOn = ({ type }: DraftNode) => (kinds[type]?.exits.length ?? 1) > 0;
-    const [next, id] = withNode(draft, kind, node && leadsOn(node) ? node : draft.nodes.findLast(leadsOn));
-    change(() => next);
-    setSelected(id);
-  };
+  const mayChange = useMay(`workflow:${workflow.id}`)('workflow.update');
+  const [testID, noteTest] = useLastTest(workflow.id);
   return (
-    <>
+    <div className="studio-page">
       <PageTitle title={title} beside={<State base={base} isDirty={isDirty} />}>
         <WhoChanged tenantID={ids.tenantID} assetID={ids.workflowID} />
         <Button variant="default" onClick={() => setDialog('versions')}>
@@ -128,51 +125,19 @@ export function Editor({ tenantID, workflow, kinds, onReload }: Props) {
           )
         )}
       </div>
-      <div className="split">
-        <Paper withBorder p="sm">
-          <Group justify="space-between" mb="xs" align="end">
-            <TextInput
-              label="Title"
-              size="xs"
-              value={title}
-              onChange={(event) => setTitle(event.currentTarget.value)}
-            />
-            <May permission="workflow.update" on={`workflow:${workflow.id}`}>
-              <Group gap="xs">
-                <UndoButtons {...undo} />
-                <Palette kinds={kinds} hasStart={draft.nodes.some(({ type }) => kinds[type]?.begins)} onAdd={add} />
-              </Group>
-            </May>
-          </Group>
-          <Suspense fallback={<Skeleton className="graph" />}>
-            <Canvas
-              draft={draft}
-              selected={selected}
-              faults={faults}
-              onSelect={setSelected}
-              onChange={(next) => change(next, 'graph')}
-            />
-          </Suspense>
-          <StepList draft={draft} kinds={kinds} faults={faults} selected={selected} onSelect={setSelected} />
-        </Paper>
-        <Paper withBorder p="sm">
-          {node ? (
-            <NodePanel
-              key={`${node.id} ${moves}`}
-              draft={draft}
-              node={node}
-              kind={kinds[node.type]}
-              faults={faults.get(node.id) ?? noFaults}
-              onChange={(next) => change(next, `step ${node.id}`)}
-              onClose={() => setSelected(undefined)}
-            />
-          ) : (
-            <Text size="sm" c="dimmed">
-              Choose a step to change its settings, or add one.
-            </Text>
-          )}
-        </Paper>
-      </div>
+      <Studio
+        tenantID={tenantID}
+        draft={draft}
+        kinds={kinds}
+        faults={faults}
+        moves={moves}
+        undo={undo}
+        testID={testID}
+        isReadOnly={!mayChange}
+        title={title}
+        onTitle={setTitle}
+        onChange={change}
+      />
       <Suspense>
         {dialog === 'versions' && (
           <Versions ids={ids} isDirty={isDirty} onReload={onReload} onClose={() => setDialog(undefined)} />
@@ -186,14 +151,14 @@ export function Editor({ tenantID, workflow, kinds, onReload }: Props) {
             onClose={() => setDialog(undefined)}
           />
         )}
-        {dialog === 'test' && <TestRun ids={ids} draft={draft} base={base} onClose={() => setDialog(undefined)} />}
+        {dialog === 'test' && (
+          <TestRun ids={ids} draft={draft} base={base} onStarted={noteTest} onClose={() => setDialog(undefined)} />
+        )}
         {dialog === 'run' && <RunPublished ids={ids} base={base} onClose={() => setDialog(undefined)} />}
       </Suspense>
-    </>
+    </div>
   );
 }
-
-const noFaults: ReadonlyMap<string, string> = new Map();
 
 function State({ base, isDirty }: { base: Workflow; isDirty: boolean }) {
   const { versionNumber, versionID, publishedVersionID } = base;
@@ -217,34 +182,5 @@ function Conflict({ onTheirs, onMine }: { onTheirs: () => Promise<void>; onMine:
         Save mine as a later draft
       </Button>
     </Notice>
-  );
-}
-
-function Palette({
-  kinds,
-  hasStart,
-  onAdd,
-}: {
-  kinds: Props['kinds'];
-  hasStart: boolean;
-  onAdd: (kind: Kind) => void;
-}) {
-  return (
-    <Menu position="bottom-end" width={240}>
-      <Menu.Target>
-        <Button size="xs" variant="default" leftSection={<Icon name="plus" />}>
-          Add a step
-        </Button>
-      </Menu.Target>
-      <Menu.Dropdown className="palette">
-        {Object.values(kinds)
-          .filter(({ begins }) => !begins || !hasStart)
-          .map((kind) => (
-            <Menu.Item key={kind.nodeType} onClick={() => onAdd(kind)}>
-              {kind.label}
-            </Menu.Item>
-          ))}
-      </Menu.Dropdown>
-    </Menu>
   );
 }

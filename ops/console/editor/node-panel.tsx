@@ -1,32 +1,34 @@
-import { ActionIcon, Autocomplete, Button, CloseButton, Group, Select, Stack, Text } from '@mantine/core';
+import { Button, CloseButton, Group, Stack, Text } from '@mantine/core';
 import { OfferedInCode } from '../code/offered.ts';
+import { type Kinds, wordsOf } from '../graph/kinds.ts';
 import { Icon } from '../ui/icon.tsx';
 import { OtherFaults, SchemaForm } from '../ui/schema-form.tsx';
 import { propertiesOf } from '../ui/schema-shape.ts';
-import {
-  type Draft,
-  type DraftNode,
-  type Kind,
-  nameOf,
-  withConfig,
-  withEdge,
-  withExit,
-  withoutEdge,
-  withoutNode,
-} from './draft.ts';
+import { type Draft, type DraftNode, nameOf } from './draft.ts';
+import { reconfigured, type Where } from './edits.ts';
+import { ExitsOfStep } from './exits-of-step.tsx';
 import { useNamesInCode } from './names-in-code.ts';
 
 interface Props {
   draft: Draft;
   node: DraftNode;
-  kind: Kind | undefined;
+  kinds: Kinds;
   faults: ReadonlyMap<string, string>;
   onChange: (change: (draft: Draft) => Draft) => void;
+  onSelect: (id: string) => void;
+  onAdd: (where: Where) => void;
+  onDuplicate: () => void;
+  onDisable: () => void;
+  onRemove: () => void;
   onClose: () => void;
 }
 
 /** One node: its settings, and where it leads. */
-export function NodePanel({ draft, node, kind, faults, onChange, onClose }: Props) {
+export function NodePanel(props: Props) {
+  const { draft, node, kinds, faults, onChange, onSelect, onAdd, onDuplicate, onDisable, onRemove, onClose } = props;
+  const kind = kinds[node.type];
+  const { word, icon, group } = wordsOf(node.type, kind);
+  const isDisabled = node.data.isDisabled === true;
   const fields = Object.keys(propertiesOf(kind?.schema ?? {}));
   const offered = useNamesInCode(draft);
   const others = [...faults].filter(([path]) => !fields.includes(path)).map(([path, text]) => `${path}: ${text}`);
@@ -37,14 +39,20 @@ export function NodePanel({ draft, node, kind, faults, onChange, onClose }: Prop
           <Text component="h2" fw={600}>
             <bdi>{nameOf(node)}</bdi>
           </Text>
-          <Text size="xs" c="dimmed">
-            {kind?.label ?? node.type} <code>{node.id}</code>
-          </Text>
+          <Group gap={6}>
+            <span className="node-icon" data-group={group}>
+              <Icon name={icon} size={13} />
+            </span>
+            <Text size="xs" c="dimmed">
+              {word}
+              {isDisabled && ', disabled'} <code>{node.id}</code>
+            </Text>
+          </Group>
         </div>
-        <CloseButton aria-label="Close the node" onClick={onClose} />
+        <CloseButton aria-label="Close the step" onClick={onClose} />
       </Group>
       <OtherFaults faults={others} />
-      {kind?.exits.length !== 0 && <Exits draft={draft} node={node} kind={kind} onChange={onChange} />}
+      <ExitsOfStep draft={draft} node={node} kinds={kinds} onChange={onChange} onSelect={onSelect} onAdd={onAdd} />
       {kind ? (
         <OfferedInCode value={offered}>
           <SchemaForm
@@ -52,77 +60,25 @@ export function NodePanel({ draft, node, kind, faults, onChange, onClose }: Prop
             form={kind}
             value={node.data}
             faults={faults}
-            onChange={(data) => onChange((old) => withConfig(old, node.id, data))}
+            onChange={(data) => onChange((old) => reconfigured(old, kinds, node.id, data))}
           />
         </OfferedInCode>
       ) : (
         <Text size="sm">This server does not know the kind “{node.type}”.</Text>
       )}
-      <Group justify="flex-end">
-        <Button
-          variant="default"
-          size="xs"
-          onClick={() => {
-            onChange((old) => withoutNode(old, node.id));
-            onClose();
-          }}
-        >
-          Remove the node
-        </Button>
-      </Group>
+      {kind?.begins || (
+        <Group justify="flex-end" gap="xs">
+          <Button variant="default" size="xs" onClick={onDuplicate}>
+            Duplicate
+          </Button>
+          <Button variant="default" size="xs" onClick={onDisable}>
+            {isDisabled ? 'Enable' : 'Disable'}
+          </Button>
+          <Button variant="default" size="xs" onClick={onRemove}>
+            Remove the step
+          </Button>
+        </Group>
+      )}
     </Stack>
-  );
-}
-
-function Exits({ draft, node, kind, onChange }: Pick<Props, 'draft' | 'node' | 'kind' | 'onChange'>) {
-  const own = draft.edges.filter(({ source }) => source === node.id);
-  const named = own.flatMap(({ sourceHandle }) => sourceHandle ?? []);
-  const exits = [...new Set([...(kind?.exits ?? []), ...named])];
-  const title = (id: string) => draft.nodes.find((one) => one.id === id);
-  const targets = draft.nodes.filter(({ id, type }) => id !== node.id && type !== 'start');
-  return (
-    <section aria-label="Where it leads">
-      <Text size="sm" fw={600} component="h3">
-        Then
-      </Text>
-      <Stack gap={6}>
-        {own.map(({ id, target, sourceHandle }) => {
-          const to = title(target);
-          return (
-            <Group key={id} gap={6} wrap="nowrap">
-              <Autocomplete
-                aria-label={`Exit to ${to ? nameOf(to) : target}`}
-                size="xs"
-                w={120}
-                data={exits}
-                placeholder={kind?.usualExit ?? ''}
-                value={sourceHandle ?? ''}
-                onChange={(exit) => onChange((old) => withExit(old, id, exit === '' ? null : exit))}
-              />
-              <Text size="sm" flex={1} className="clip">
-                → <bdi>{to ? nameOf(to) : target}</bdi>
-              </Text>
-              <ActionIcon
-                variant="default"
-                size="sm"
-                aria-label={`Remove the way to ${to ? nameOf(to) : target}`}
-                onClick={() => onChange((old) => withoutEdge(old, id))}
-              >
-                <Icon name="cross" size={12} />
-              </ActionIcon>
-            </Group>
-          );
-        })}
-        <Select
-          aria-label="Lead to another node"
-          placeholder="Lead to …"
-          size="xs"
-          searchable
-          value={null}
-          data={targets.map((one) => ({ value: one.id, label: nameOf(one) }))}
-          onChange={(target) => target && onChange((old) => withEdge(old, { source: node.id, target, exit: null }))}
-        />
-      </Stack>
-    </section>
   );
 }

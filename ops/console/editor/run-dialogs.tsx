@@ -20,7 +20,13 @@ interface Props {
 }
 
 /** Runs the graph as it is in the editor, saved or not. */
-export function TestRun({ ids, base, draft, onClose }: Props & { draft: Draft }) {
+export function TestRun({
+  ids,
+  base,
+  draft,
+  onStarted,
+  onClose,
+}: Props & { draft: Draft; onStarted: (instanceID: string) => void }) {
   const [input, setInput] = useState('{}');
   const [pinned, setPinned] = useState('{}');
   const [dryRun, setDryRun] = useState(false);
@@ -33,6 +39,7 @@ export function TestRun({ ids, base, draft, onClose }: Props & { draft: Draft })
         pinned: parseExact(pinned) as Test['pinned'],
         dryRun,
       }),
+    onSuccess: onStarted,
   });
   const submit = (event: FormEvent) => {
     event.preventDefault();

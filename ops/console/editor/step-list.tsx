@@ -1,21 +1,29 @@
-import type { Draft, Kind } from './draft.ts';
-import { nameOf } from './draft.ts';
+import { exitOfEdge, exitsOf, NEXT } from '../graph/exits.ts';
+import { type Kinds, wordsOf } from '../graph/kinds.ts';
+import { type Named, summaryOf } from '../graph/summary.ts';
+import { type Draft, type DraftNode, nameOf } from './draft.ts';
 
 interface Props {
   draft: Draft;
-  kinds: Readonly<Record<string, Kind>>;
+  kinds: Kinds;
+  named: Named;
   faults: ReadonlyMap<string, ReadonlyMap<string, string>>;
-  selected: string | undefined;
+  selection: ReadonlySet<string>;
   onSelect: (id: string) => void;
 }
 
 /** Says in words what the graph draws. */
-export function StepList({ draft, kinds, faults, selected, onSelect }: Props) {
+export function StepList({ draft, kinds, named, faults, selection, onSelect }: Props) {
   const names = new Map(draft.nodes.map((node) => [node.id, nameOf(node)]));
-  const next = (id: string) =>
-    draft.edges.filter(({ source }) => source === id).map(({ target }) => names.get(target) ?? target);
+  const leaving = Map.groupBy(draft.edges, ({ source }) => source);
+  const next = ({ id, type, data }: DraftNode) =>
+    (leaving.get(id) ?? []).map(({ target, sourceHandle }) => {
+      const exit = exitOfEdge(kinds[type], data, sourceHandle);
+      const name = exitsOf(kinds[type], data).find((one) => one.id === exit)?.name ?? sourceHandle;
+      return `${name && name !== NEXT ? `${name}: ` : ''}${names.get(target) ?? target}`;
+    });
   return (
-    <details className="group">
+    <details className="group studio-list">
       <summary>Steps as a list</summary>
       <div className="scroller">
         <table className="list">
@@ -24,12 +32,15 @@ export function StepList({ draft, kinds, faults, selected, onSelect }: Props) {
             <tr>
               <th scope="col">Step</th>
               <th scope="col">Kind</th>
+              <th scope="col" className="wide">
+                What it does
+              </th>
               <th scope="col">Then</th>
             </tr>
           </thead>
           <tbody>
             {draft.nodes.map((node) => (
-              <tr key={node.id} data-selected={node.id === selected}>
+              <tr key={node.id} data-selected={selection.has(node.id)}>
                 <td>
                   <button type="button" className="plain link" onClick={() => onSelect(node.id)}>
                     <bdi>{nameOf(node)}</bdi>
@@ -40,8 +51,14 @@ export function StepList({ draft, kinds, faults, selected, onSelect }: Props) {
                     </div>
                   ))}
                 </td>
-                <td>{kinds[node.type]?.label ?? node.type}</td>
-                <td>{next(node.id).join(', ') || '–'}</td>
+                <td>
+                  {wordsOf(node.type, kinds[node.type]).word}
+                  {node.data.isDisabled === true && ', disabled'}
+                </td>
+                <td className="wide">
+                  <div className="clip">{summaryOf(node.type, node.data, named)}</div>
+                </td>
+                <td>{next(node).join(', ') || '–'}</td>
               </tr>
             ))}
           </tbody>

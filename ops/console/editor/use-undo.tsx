@@ -26,13 +26,13 @@ export function useUndo<T>(initial: () => T) {
   return { value: now, change, moves, undo: { move, canUndo: past.length > 0, canRedo: future.length > 0 } };
 }
 
-interface Props {
+export interface UndoMoves {
   move: (type: 'undo' | 'redo') => void;
   canUndo: boolean;
   canRedo: boolean;
 }
 
-export function UndoButtons({ move, canUndo, canRedo }: Props) {
+export function UndoButtons({ move, canUndo, canRedo }: UndoMoves) {
   return (
     <Group gap={4} wrap="nowrap">
       <Button size="xs" variant="default" title="Ctrl Z" disabled={!canUndo} onClick={() => move('undo')}>

@@ -1,4 +1,6 @@
 import type { Schemas } from '../client/types.ts';
+import type { Point } from '../graph/shown.ts';
+import { isObject } from '../ui/is-object.ts';
 
 /** The part of a node that the console shows. The document says no more of a node than that it is an object. */
 export interface GraphNode {
@@ -6,6 +8,8 @@ export interface GraphNode {
   kind: string;
   title: string;
   data: Readonly<Record<string, unknown>>;
+  /** Where a person has put it. */
+  position?: Point | undefined;
 }
 
 export interface GraphEdge {
@@ -23,10 +27,10 @@ export interface Graph {
 /** The graph of a run that was given this input. */
 export function graphOf({ workflowNodes, workflowEdges }: Schemas['WorkflowVersion'], input: unknown = null): Graph {
   return {
-    nodes: workflowNodes.map(({ id, type, data }) => {
+    nodes: workflowNodes.map(({ id, type, data, position }) => {
       const own = (typeof data === 'object' && data !== null ? data : {}) as Record<string, unknown>;
       const title = typeof own.title === 'string' && own.title !== '' ? filled(own.title, input) : String(id);
-      return { id: String(id), kind: String(type), title, data: own };
+      return { id: String(id), kind: String(type), title, data: own, position: pointIn(position) };
     }),
     edges: workflowEdges.map(({ id, source, target, sourceHandle }) => ({
       id: String(id),
@@ -35,6 +39,11 @@ export function graphOf({ workflowNodes, workflowEdges }: Schemas['WorkflowVersi
       exit: typeof sourceHandle === 'string' ? sourceHandle : undefined,
     })),
   };
+}
+
+function pointIn(value: unknown): Point | undefined {
+  if (!isObject(value) || typeof value.x !== 'number' || typeof value.y !== 'number') return undefined;
+  return { x: value.x, y: value.y };
 }
 
 export function titleOf(graph: Graph | undefined, nodeID: string): string {

@@ -1,22 +1,32 @@
 import type { Edge, Node, NodeChange, NodeProps } from '@xyflow/react';
-import { useCallback, useMemo } from 'react';
+import { memo, useCallback, useMemo } from 'react';
 import { type FailedItems, failedItemsOf, type NodeSteps } from '../client/run-steps.ts';
 import type { Run } from '../client/types.ts';
-import { GraphView, NodeBox } from '../ui/graph-view.tsx';
+import { BodyBox, boxNode } from '../graph/box.tsx';
+import { StepCard } from '../graph/card.tsx';
+import { drawnEdges } from '../graph/edges.ts';
+import { type ShownExit, shownExits, splitExits } from '../graph/exits.ts';
+import { type Kinds, wordsOf as wordsOfKind } from '../graph/kinds.ts';
+import { type Flow, HEIGHT, type Layout, layoutOf, WIDTH } from '../graph/lay-out.ts';
+import { bodiesOf } from '../graph/shape.ts';
+import { type Named, summaryOf } from '../graph/summary.ts';
+import { GraphView, handlesOf, sides } from '../graph/view.tsx';
 import { Icon } from '../ui/icon.tsx';
-import { HEIGHT, layOut, WIDTH } from '../ui/lay-out.ts';
 import { Status, type Tone, toneOf, wordOf } from '../ui/status.tsx';
 import type { GraphNode, Graph as GraphOfRun } from './graph-of.ts';
-import { type Exits, takenEdges } from './taken.ts';
+import { takenEdges } from './taken.ts';
 
 interface Shown extends Record<string, unknown> {
   node: GraphNode;
   steps: NodeSteps | undefined;
   items: FailedItems | undefined;
+  exits: readonly ShownExit[];
+  flow: Flow;
+  kinds: Kinds;
 }
 type ShownNode = Node<Shown, 'step'>;
 
-const nodeTypes = { step: StepNode };
+const nodeTypes = { step: memo(StepNode), box: memo(BodyBox) };
 
 /** The graph of the version that ran, with what became of its nodes. */
 export function Graph({
@@ -31,41 +41,34 @@ export function Graph({
   nodes: readonly NodeSteps[];
   /** Those of the run that have items. */
   maps: Run['maps'];
-  kinds: Readonly<Record<string, Exits>> | undefined;
+  kinds: Kinds | undefined;
   selected: string | undefined;
   onSelect: (step: string) => void;
 }) {
-  const positions = useMemo(() => layOut(graph), [graph]);
+  const drawing = useMemo(() => drawingOf(graph, kinds ?? none), [graph, kinds]);
   const byID = useMemo(() => new Map(nodes.map((one) => [one.nodeID, one])), [nodes]);
   const failedItems = useMemo(() => failedItemsOf(maps), [maps]);
   const selectedID = selected?.split('@')[0];
   const shown = useMemo(
-    () =>
-      graph.nodes.map((node): ShownNode => {
+    () => [
+      ...[...drawing.layout.boxes].map(([id, box]) =>
+        boxNode(id, box, drawing.exits.get(id)?.box ?? [], drawing.layout.flow),
+      ),
+      ...graph.nodes.map((node) => {
         const steps = byID.get(node.id);
-        const items = failedItems.get(node.id);
-        const state = steps ? wordOf(steps.shown.status) : 'not reached';
-        return {
-          id: node.id,
-          type: 'step',
-          position: positions.get(node.id) ?? { x: 0, y: 0 },
-          data: { node, steps, items },
-          selected: node.id === selectedID,
-          ariaLabel: [node.title, node.kind, state, ...(items ? [wordsOf(items)] : [])].join(', '),
-          width: WIDTH,
-          height: HEIGHT,
-        };
+        return stepNode(node, { drawing, steps, items: failedItems.get(node.id), isSelected: node.id === selectedID });
       }),
-    [graph, byID, failedItems, positions, selectedID],
+    ],
+    [graph, byID, failedItems, drawing, selectedID],
   );
   const edges = useMemo(() => {
     const withItems = new Set(maps?.flatMap(({ nodeID, total }) => (total > 0 ? [nodeID] : [])));
     const taken = takenEdges({ graph, nodes: byID, kinds, maps: withItems });
-    return graph.edges.map((edge) => asEdge(edge, taken.has(edge.id), byID.get(edge.target)));
-  }, [graph, byID, kinds, maps]);
+    return drawing.edges.map((edge) => asEdge(edge, taken.has(edge.id), byID.get(edge.target)));
+  }, [graph, byID, kinds, maps, drawing]);
   // Also chosen by keyboard, which clicks do not tell.
   const onNodesChange = useCallback(
-    (changes: NodeChange<ShownNode>[]) => {
+    (changes: NodeChange[]) => {
       const change = changes.find((one) => one.type === 'select' && one.selected);
       if (change?.type !== 'select' || change.id === selectedID) return;
       onSelect(byID.get(change.id)?.shown.key ?? change.id);
@@ -75,6 +78,7 @@ export function Graph({
   return (
     <GraphView
       label="Graph of the run; the timeline lists the same steps"
+      steps={graph.nodes.length}
       nodes={shown}
       edges={edges}
       nodeTypes={nodeTypes}
@@ -87,18 +91,73 @@ export function Graph({
   );
 }
 
-function StepNode({ data: { node, steps, items } }: NodeProps<ShownNode>) {
+interface Drawing {
+  layout: Layout;
+  edges: Edge[];
+  exits: ReadonlyMap<string, ReturnType<typeof splitExits>>;
+  kinds: Kinds;
+}
+
+/** The same drawing as in the editor, of the version that ran. */
+function drawingOf(graph: GraphOfRun, kinds: Kinds): Drawing {
+  const drawn = {
+    nodes: graph.nodes.map(({ id, kind: type, data, position }) => ({ id, type, data, position })),
+    edges: graph.edges.map(({ id, source, target, exit }) => ({ id, source, target, sourceHandle: exit ?? null })),
+  };
+  const bodies = bodiesOf(drawn, kinds);
+  const layout = layoutOf(drawn, bodies);
+  const leaving = Map.groupBy(drawn.edges, ({ source }) => source);
+  const exits = drawn.nodes.map((node) => {
+    const all = shownExits(node, leaving.get(node.id) ?? [], kinds);
+    const split = layout.boxes.has(node.id) ? splitExits(all, kinds[node.type]?.bodyExit) : { card: all, box: [] };
+    return [node.id, split] as const;
+  });
+  const edges = drawnEdges(drawn, { kinds, bodies, layout });
+  return { layout, edges, exits: new Map(exits), kinds };
+}
+
+const noNames: Named = new Map();
+
+/** Callers who may not list kinds see exits by their names alone. */
+const none: Kinds = {};
+
+interface StepParts {
+  drawing: Drawing;
+  steps: NodeSteps | undefined;
+  items: FailedItems | undefined;
+  isSelected: boolean;
+}
+
+function stepNode(node: GraphNode, { drawing, steps, items, isSelected }: StepParts): ShownNode {
+  const { layout, exits, kinds } = drawing;
+  const state = steps ? wordOf(steps.shown.status) : 'not reached';
+  const { word } = wordsOfKind(node.kind, kinds[node.kind]);
+  return {
+    ...{ id: node.id, type: 'step', position: layout.positions.get(node.id) ?? { x: 0, y: 0 } },
+    data: { node, steps, items, exits: exits.get(node.id)?.card ?? [], flow: layout.flow, kinds },
+    selected: isSelected,
+    ariaLabel: [node.title, word, state, ...(items ? [wordsOf(items)] : [])].join(', '),
+    ...{ sourcePosition: sides[layout.flow].source, targetPosition: sides[layout.flow].target },
+    handles: handlesOf(exits.get(node.id)?.card ?? [], layout.flow),
+    ...{ width: WIDTH, height: HEIGHT, measured: { width: WIDTH, height: HEIGHT } },
+  };
+}
+
+function StepNode({ id, data: { node, steps, items, exits, flow, kinds } }: NodeProps<ShownNode>) {
   const tone: Tone | 'none' = steps ? toneIn(steps, items) : 'none';
   return (
-    <NodeBox title={node.title} flow="down" tone={tone}>
-      {steps ? (
-        <State steps={steps} items={items} />
-      ) : (
-        <span className="status" data-tone="idle">
-          {node.kind}
-        </span>
-      )}
-    </NodeBox>
+    <StepCard
+      id={id}
+      title={node.title}
+      words={wordsOfKind(node.kind, kinds[node.kind])}
+      flow={flow}
+      tone={tone}
+      exits={exits}
+      isDisabled={node.data.isDisabled === true}
+      line={summaryOf(node.kind, node.data, noNames)}
+    >
+      {steps && <State steps={steps} items={items} />}
+    </StepCard>
   );
 }
 
@@ -129,17 +188,9 @@ function State({ steps: { shown, steps, failed }, items }: { steps: NodeSteps; i
   );
 }
 
-function asEdge(
-  { id, source, target, exit }: GraphOfRun['edges'][number],
-  isTaken: boolean,
-  begun: NodeSteps | undefined,
-): Edge {
-  const isNamed = exit !== undefined && !['output', 'success'].includes(exit);
+function asEdge(edge: Edge, isTaken: boolean, begun: NodeSteps | undefined): Edge {
   return {
-    id,
-    source,
-    target,
-    ...(isNamed && { label: exit }),
+    ...edge,
     animated: begun?.shown.status === 'RUNNING',
     style: {
       stroke: isTaken ? 'var(--busy)' : 'var(--idle)',

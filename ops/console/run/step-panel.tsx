@@ -6,6 +6,7 @@ import { readWholeEvent } from '../client/live-run.ts';
 import { logsRead } from '../client/reads.ts';
 import { type NodeSteps, type Step, spansOf } from '../client/run-steps.ts';
 import type { Run, TimelineEvent } from '../client/types.ts';
+import { wordsOf } from '../graph/kinds.ts';
 import { JSONView } from '../ui/json.tsx';
 import { Notice } from '../ui/notice.tsx';
 import { Problem } from '../ui/problem.tsx';
@@ -46,7 +47,7 @@ export function StepPanel({ tenantID, run, nodes, graph, selected, tab, onTab, o
             <bdi>{titleOf(graph, nodeID)}</bdi>
           </Text>
           <Text size="xs" c="dimmed">
-            {definition?.kind} <code>{nodeID}</code>
+            {definition && wordsOf(definition.kind, undefined).word} <code>{nodeID}</code>
           </Text>
         </div>
         <CloseButton aria-label="Close the step" onClick={onClose} />

@@ -24,6 +24,14 @@ const keys: readonly Key[] = [
   { keys: ['Enter'], does: 'Opens a step of a graph, applies a filter, sends a form', only: 'console' },
   { keys: ['Enter'], does: 'Follows a link, finds a tenant', only: 'fleet' },
   { keys: ['↑', '↓'], does: 'Choose in lists, menus and tabs' },
+  { keys: ['A'], does: 'In the editor of workflows: adds a step behind the chosen one', only: 'console' },
+  { keys: ['N'], does: 'In the editor: a note. D: disables the chosen steps, or enables them', only: 'console' },
+  {
+    keys: ['Ctrl', 'C'],
+    does: 'In the editor: copies the chosen steps as JSON; with X, V and D cuts, pastes, duplicates; with A chooses all',
+    only: 'console',
+  },
+  { keys: ['Del'], does: 'In the editor: removes the chosen steps, and leads the ways on', only: 'console' },
   {
     keys: ['Ctrl', 'Z'],
     does: 'Takes back a change in the editor of workflows; with Shift, does it again',

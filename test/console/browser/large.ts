@@ -11,7 +11,7 @@ export function largeTests(stage: () => Stage): void {
     const items = page.getByRole('region', { name: 'Items of the map' });
     await go(address);
     await items.getByText('17,800 of 20,000 items are done, 1 of them failed.').waitFor();
-    await page.locator('[aria-label="map, map, Waiting, 1 of 20,000 failed"]').waitFor();
+    await page.locator('[aria-label="map, Map, Waiting, 1 of 20,000 failed"]').waitFor();
     await goOn();
     await page.getByRole('status').getByText('Completed').waitFor({ timeout: 30_000 });
     await items.getByText('20,000 of 20,000 items are done').waitFor();
@@ -26,7 +26,7 @@ export function largeTests(stage: () => Stage): void {
     expect((await (await listed).body()).length).toBeLessThan(50_000);
     await go(path(`/runs/${instanceID}?view=graph`));
     await page.getByLabel('Output of the run').getByText('selectedBranch').waitFor();
-    await page.locator('[aria-label="map, map, Success, 1 of 20,000 failed"]').click();
+    await page.locator('[aria-label="map, Map, Success, 1 of 20,000 failed"]').click();
     await items.getByRole('link', { name: 'Item 412 failed' }).waitFor();
     await expectAccessible(page, { name: 'map-items', shows: 'Go to the item', schemes: ['light'] });
     await items.getByRole('link', { name: 'Item 412 failed' }).click();

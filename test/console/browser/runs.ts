@@ -40,9 +40,9 @@ export function runTests(stage: () => Stage): void {
     await expectAccessible(page, { name: 'palette', shows: 'Open the workflow' });
     await keyboard.press('Enter');
     await page.getByRole('heading', { name: 'Order approval' }).waitFor();
-    // The sample is laid out from left to right.
-    await page.locator('.react-flow__handle-right.source').first().waitFor();
-    expect(await page.locator('.react-flow__handle-bottom').count()).toBe(0);
+    // No person has arranged the sample: it is laid out from top to bottom.
+    await page.locator('.react-flow__handle-bottom.source').first().waitFor();
+    expect(await page.locator('.react-flow__handle-right').count()).toBe(0);
     await keyboard.press('Control+k');
     await tabTo(page, page.getByRole('combobox', { name: 'Command' }));
     await keyboard.type('go runs');

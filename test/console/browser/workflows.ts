@@ -18,12 +18,13 @@ export function workflowTests(stage: () => Stage): void {
 
     await page.getByText('Steps as a list').click();
     await page.getByRole('button', { name: 'Start', exact: true }).click();
-    await page.getByRole('button', { name: 'Add a step' }).click();
-    await page.getByRole('menuitem', { name: 'JavaScript' }).click();
+    await page.getByRole('button', { name: 'Add a step', exact: true }).click();
+    await page.getByRole('dialog').getByRole('combobox', { name: 'Find a step' }).fill('code');
+    await page.getByRole('option', { name: /^JavaScript/ }).click();
     await page.getByRole('heading', { name: 'JavaScript' }).waitFor();
     await page.getByRole('textbox', { name: 'Code' }).fill('return {');
-    await page.getByRole('row', { name: /^Start Start JavaScript$/ }).waitFor();
-    await page.getByRole('row', { name: /^JavaScript JavaScript End$/ }).waitFor();
+    await page.getByRole('row', { name: /^Start Start .* JavaScript$/ }).waitFor();
+    await page.getByRole('row', { name: /^JavaScript JavaScript .* End$/ }).waitFor();
     await page.getByRole('button', { name: 'Publish' }).click();
     await page.getByText('shown at their nodes').waitFor();
     await page.getByRole('row', { name: /JavaScript code:/ }).waitFor();
@@ -39,7 +40,7 @@ export function workflowTests(stage: () => Stage): void {
     expect(await code.textContent()).toBe('return {');
     await page.getByRole('button', { name: 'Undo' }).click();
     await page.getByRole('button', { name: 'Undo' }).press('Control+z');
-    await page.getByRole('row', { name: /^Start Start End$/ }).waitFor();
+    await page.getByRole('row', { name: /^Start Start .* End$/ }).waitFor();
     await page.getByRole('button', { name: 'Redo' }).click();
     await page.getByRole('button', { name: 'JavaScript', exact: true }).click();
     await code.fill('return { answer: ctx.');
@@ -88,7 +89,7 @@ export function workflowTests(stage: () => Stage): void {
     const rename = async (one: typeof page, title: string) => {
       await one.getByText('Steps as a list').click();
       await one.getByRole('button', { name: 'End', exact: true }).click();
-      await one.getByRole('textbox', { name: 'Title' }).nth(1).fill(title);
+      await one.getByRole('complementary', { name: 'Step' }).getByRole('textbox', { name: 'Title' }).fill(title);
       await one.getByRole('button', { name: 'Save draft' }).click();
     };
     await rename(page, 'First');
@@ -124,7 +125,7 @@ export function workflowTests(stage: () => Stage): void {
     const ran = await client.get(`T/workflows/instances?workflowID=${workflowID}&status=COMPLETED&origin=direct`);
     const { instanceID } = ran.body.instances.find((run: { versionNumber: number }) => run.versionNumber === 2);
     await page.goto(cluster.baseURL + path(`/runs/${instanceID}?view=graph`));
-    await page.locator('[aria-label="End, end, Success"]').waitFor();
+    await page.locator('[aria-label="End, End, Success"]').waitFor();
     await page.getByText('version 2, the one that ran').waitFor();
     forgetRefusals(stage(), 412);
   });
@@ -247,7 +248,7 @@ export function workflowTests(stage: () => Stage): void {
     await page.getByText('Steps as a list').click();
     await page.getByRole('button', { name: 'JavaScript', exact: true }).click();
     await page.getByText('After an error').first().waitFor({ state: 'attached' });
-    await expectAccessible(page, { name: 'editor', shows: 'Remove the node' });
+    await expectAccessible(page, { name: 'editor', shows: 'Remove the step' });
     // Descriptions of its fields name code as code.
     await page.locator('code', { hasText: '{{ctx.name}}' }).first().waitFor({ state: 'attached' });
     expect(await page.getByText('`').count()).toBe(0);

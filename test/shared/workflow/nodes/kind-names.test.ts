@@ -5,8 +5,9 @@ import { nodes } from '#shared/workflow/nodes/index.ts';
 
 const root = join(import.meta.dirname, '../../../..');
 
-/** The contracts and the two tables, which alone may name kinds; benches and the sample, whose graphs are data. */
-const allowed = /^shared\/workflow\/nodes\/|^workers\/nodes\/index\.ts$|^ops\/(?:bench\/|sample\.ts$)/;
+/** The contracts, the two tables and the words of the console, which alone may name kinds; benches and the sample, whose graphs are data. */
+const allowed =
+  /^shared\/workflow\/nodes\/|^workers\/nodes\/index\.ts$|^ops\/(?:bench\/|sample\.ts$|console\/graph\/(?:kinds|summary)\.ts$)/;
 
 /** Words with another meaning, and graphs that are data. */
 const otherMeanings: readonly [path: string, words: readonly string[], meaning: string][] = [
@@ -135,7 +136,7 @@ test('the ways to name a kind are found', () => {
     expect(mentionsIn(line), line).toEqual([]);
 });
 
-test('a kind is named in its contract and the two tables, and nowhere else', () => {
+test('a kind is named in its contract, the two tables and the words of the console, and nowhere else', () => {
   const paths = globSync('{api,ops,shared,workers}/**/*.{ts,mjs}', { cwd: root }).filter((path) => !allowed.test(path));
   const found = paths.flatMap((path) => {
     // An executor takes the type of its own kind.

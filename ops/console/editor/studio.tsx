@@ -1,0 +1,260 @@
+import { Button, Group, Skeleton, TextInput } from '@mantine/core';
+import { lazy, Suspense, useMemo, useState } from 'react';
+import type { Kind, Kinds } from '../graph/kinds.ts';
+import { layoutOf } from '../graph/lay-out.ts';
+import { bodiesOf } from '../graph/shape.ts';
+import type { ShownGraph } from '../graph/shown.ts';
+import { Icon } from '../ui/icon.tsx';
+import { AddStep } from './add-step.tsx';
+import { copied, stepsIn, withCopies } from './clipboard.ts';
+import { type Draft, NOTE } from './draft.ts';
+import { tidied, type Where, withDisabled, withoutSteps, withStep } from './edits.ts';
+import { NodePanel } from './node-panel.tsx';
+import { StepList } from './step-list.tsx';
+import { type Tested, TestResults } from './test-results.tsx';
+import { useKeys } from './use-keys.ts';
+import { useNamed } from './use-named.ts';
+import { UndoButtons, type UndoMoves } from './use-undo.tsx';
+
+const Canvas = lazy(() => import('./canvas.tsx').then(({ Canvas: one }) => ({ default: one })));
+
+interface Props {
+  tenantID: string;
+  draft: Draft;
+  kinds: Kinds;
+  faults: ReadonlyMap<string, ReadonlyMap<string, string>>;
+  moves: number;
+  undo: UndoMoves;
+  /** The run of the last test. */
+  testID: string | undefined;
+  isReadOnly: boolean;
+  title: string;
+  onTitle: (title: string) => void;
+  onChange: (change: (draft: Draft) => Draft, what?: string) => void;
+}
+
+const none: ReadonlySet<string> = new Set();
+const noFaults: ReadonlyMap<string, string> = new Map();
+const untested: Tested = new Map();
+
+/** The graph with its tools, the list of its steps, and the panel of the one that is chosen. */
+export function Studio(props: Props) {
+  const { tenantID, draft, kinds, faults, moves, undo, testID, isReadOnly, title, onTitle, onChange } = props;
+  const [selection, setSelection] = useState(none);
+  const [adding, setAdding] = useState<Where>();
+  const [sought, setSought] = useState<{ id: string }>();
+  const [tidyings, setTidyings] = useState(0);
+  const [said, setSaid] = useState('');
+  const [tested, setTested] = useState(untested);
+  const named = useNamed(tenantID, draft);
+  const { shape, bodies, layout } = useDrawing(draft, kinds);
+  const [only, ...others] = selection;
+  const node = others.length === 0 ? draft.nodes.find(({ id }) => id === only) : undefined;
+  const select = (id: string) => {
+    setSelection(new Set([id]));
+    setSought({ id });
+  };
+  const add = (kind: Kind, where: Where) => {
+    const [next, id] = withStep(draft, kinds, kind, where);
+    onChange(() => next);
+    setAdding(undefined);
+    select(id);
+  };
+  const insert = (steps: Draft, verb: string) => {
+    const [next, added] = withCopies(draft, kinds, steps);
+    onChange(() => next);
+    setSelection(new Set(added));
+    if (added[0] !== undefined) setSought({ id: added[0] });
+    setSaid(
+      `${added.length} ${added.length === 1 ? 'step' : 'steps'} ${verb}. Connect ${added.length === 1 ? 'it' : 'them'} to the others.`,
+    );
+  };
+  const paste = (text: string) => {
+    const found = stepsIn(text, kinds);
+    if ('refused' in found) setSaid(found.refused);
+    else insert(found.steps, 'pasted');
+  };
+  const duplicate = () => {
+    const found = selection.size > 0 ? stepsIn(copied(draft, kinds, selection), kinds) : undefined;
+    if (found && 'steps' in found && found.steps.nodes.length > 0) insert(found.steps, 'duplicated');
+  };
+  const remove = () => {
+    if (selection.size === 0) return;
+    onChange((old) => withoutNotes(withoutSteps(old, kinds, selection), selection));
+    setSelection(none);
+  };
+  const toggleDisabled = () => {
+    const chosen = draft.nodes.filter(({ id, type }) => selection.has(id) && !kinds[type]?.begins);
+    const isDisabled = chosen.some(({ data }) => data.isDisabled !== true);
+    onChange((old) => withDisabled(old, new Set(chosen.map(({ id }) => id)), isDisabled));
+  };
+  const addNote = () => {
+    const id = freeNote(draft);
+    onChange((old) => withNote(old, { id, at: besideOf(layout.positions, only) }));
+    setSelection(new Set([id]));
+    setSought({ id });
+  };
+  const change = (act: () => void) => (isReadOnly ? () => undefined : act);
+  useKeys({
+    copy: () => (selection.size > 0 ? copied(draft, kinds, selection) : undefined),
+    paste: (text) => (isReadOnly ? undefined : paste(text)),
+    selectAll: () => setSelection(new Set(draft.nodes.map(({ id }) => id))),
+    remove: change(remove),
+    duplicate: change(duplicate),
+    toggleDisabled: change(toggleDisabled),
+    add: change(() => setAdding({})),
+    addNote: change(addNote),
+  });
+  return (
+    <div className="studio">
+      <Group className="studio-bar" justify="space-between" gap="xs">
+        <Group gap="xs">
+          <TextInput
+            aria-label="Title"
+            size="xs"
+            w={220}
+            readOnly={isReadOnly}
+            value={title}
+            onChange={(event) => onTitle(event.currentTarget.value)}
+          />
+          {testID !== undefined && <TestResults tenantID={tenantID} instanceID={testID} onResults={setTested} />}
+        </Group>
+        <span role="status" className="note">
+          {others.length > 0 ? `${selection.size} chosen` : said}
+        </span>
+        {others.length > 0 && !isReadOnly && (
+          <Group gap="xs">
+            <Button size="xs" variant="default" onClick={duplicate}>
+              Duplicate
+            </Button>
+            <Button size="xs" variant="default" onClick={toggleDisabled}>
+              Disable or enable
+            </Button>
+            <Button size="xs" variant="default" onClick={remove}>
+              Remove
+            </Button>
+          </Group>
+        )}
+        {!isReadOnly && (
+          <Group gap="xs">
+            <UndoButtons {...undo} />
+            <Button
+              size="xs"
+              variant="default"
+              onClick={() => {
+                onChange(tidied);
+                setTidyings((before) => before + 1);
+              }}
+            >
+              Tidy up
+            </Button>
+            <Button size="xs" variant="default" leftSection={<Icon name="note" size={14} />} onClick={addNote}>
+              Note
+            </Button>
+            <Button size="xs" leftSection={<Icon name="plus" />} onClick={() => setAdding({})}>
+              Add a step
+            </Button>
+          </Group>
+        )}
+      </Group>
+      <Suspense fallback={<Skeleton className="graph" />}>
+        <Canvas
+          draft={draft}
+          shape={shape}
+          kinds={kinds}
+          bodies={bodies}
+          layout={layout}
+          named={named}
+          selection={selection}
+          faults={faults}
+          tested={tested}
+          sought={sought}
+          tidied={tidyings}
+          isReadOnly={isReadOnly}
+          onSelect={setSelection}
+          onSeek={(id) => setSought({ id })}
+          onChange={(next) => onChange(next, 'graph')}
+          onAdd={setAdding}
+        />
+      </Suspense>
+      <StepList draft={draft} kinds={kinds} named={named} faults={faults} selection={selection} onSelect={select} />
+      {node && (
+        <aside className="studio-panel" aria-label="Step">
+          <NodePanel
+            key={`${node.id} ${moves}`}
+            draft={draft}
+            node={node}
+            kinds={kinds}
+            faults={faults.get(node.id) ?? noFaults}
+            onChange={(next) => onChange(next, `step ${node.id}`)}
+            onSelect={select}
+            onAdd={setAdding}
+            onDuplicate={duplicate}
+            onDisable={toggleDisabled}
+            onRemove={remove}
+            onClose={() => setSelection(none)}
+          />
+        </aside>
+      )}
+      {adding && (
+        <AddStep
+          draft={draft}
+          kinds={kinds}
+          where={adding}
+          selected={only}
+          onAdd={add}
+          onClose={() => setAdding(undefined)}
+        />
+      )}
+    </div>
+  );
+}
+
+/** Bodies and layout, which are the same while configs are typed that change no exit of an edge. */
+function useDrawing(draft: Draft, kinds: Kinds) {
+  const shape = useStable(draft);
+  return useMemo(() => {
+    const bodies = bodiesOf(shape, kinds);
+    return { shape, bodies, layout: layoutOf(shape, bodies) };
+  }, [shape, kinds]);
+}
+
+/** The graph itself, unless only its configs have changed: those that name exits excepted. */
+function useStable(draft: Draft): ShownGraph {
+  const key = JSON.stringify([
+    draft.nodes.map(({ id, type, position, data }) => [
+      ...[id, type, position?.x, position?.y, data.defaultBranch, data.timeoutHandle],
+      ...[namesIn(data.branches), namesIn(data.cases)],
+    ]),
+    draft.edges.map(({ id, source, target, sourceHandle }) => [id, source, target, sourceHandle]),
+  ]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the text has all that is drawn of it
+  return useMemo(() => draft, [key]);
+}
+
+function namesIn(list: unknown): unknown[] | undefined {
+  if (!Array.isArray(list)) return undefined;
+  return list.map((one: { id?: unknown; label?: unknown; name?: unknown } | null) => [one?.id, one?.label, one?.name]);
+}
+
+function withNote(draft: Draft, { id, at }: { id: string; at: { x: number; y: number } }): Draft {
+  return { ...draft, notes: [...draft.notes, { id, text: '', position: at, ...NOTE }] };
+}
+
+function withoutNotes(draft: Draft, ids: ReadonlySet<string>): Draft {
+  const notes = draft.notes.filter(({ id }) => !ids.has(id));
+  return notes.length === draft.notes.length ? draft : { ...draft, notes };
+}
+
+function freeNote({ notes }: Draft): string {
+  const ids = new Set(notes.map(({ id }) => id));
+  let number = 1;
+  while (ids.has(`note-${number}`)) number += 1;
+  return `note-${number}`;
+}
+
+/** To the left of a step, where no way leads, or of all steps. */
+function besideOf(positions: ReadonlyMap<string, { x: number; y: number }>, id: string | undefined) {
+  const at = positions.get(id ?? '') ?? [...positions.values()][0] ?? { x: 0, y: 0 };
+  return { x: at.x - NOTE.width - 40, y: at.y };
+}

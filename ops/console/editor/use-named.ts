@@ -1,0 +1,31 @@
+import { useQuery } from '@tanstack/react-query';
+import { useMemo } from 'react';
+import { useMay } from '../client/may.ts';
+import { dataQueriesRead } from '../client/queries-of-tenant.ts';
+import { workflowListRead } from '../client/workflows.ts';
+import type { Named } from '../graph/summary.ts';
+import type { Draft } from './draft.ts';
+
+/** Titles of the queries and workflows that steps name by id, of the first page of each: an unknown id would be refused. */
+export function useNamed(tenantID: string, { nodes }: Draft): Named {
+  const may = useMay();
+  const hasNames = (field: string) => nodes.some(({ data }) => typeof data[field] === 'string');
+  const queries = useQuery({
+    ...dataQueriesRead(tenantID, {}),
+    enabled: may('dataquery.list') && hasNames('dataQueryID'),
+    staleTime: 30_000,
+  });
+  const workflows = useQuery({
+    ...workflowListRead(tenantID, {}),
+    enabled: may('workflow.list') && hasNames('childWorkflowID'),
+    staleTime: 30_000,
+  });
+  return useMemo(() => {
+    const ofQueries = (queries.data?.rows ?? []).map(({ dataQueryID, dataQueryTitle: title, dataQueryOptions }) => {
+      const { query } = dataQueryOptions as { query?: unknown };
+      return [dataQueryID, { title, text: typeof query === 'string' ? query : undefined }] as const;
+    });
+    const ofWorkflows = (workflows.data?.rows ?? []).map(({ id, title }) => [id, { title }] as const);
+    return new Map([...ofQueries, ...ofWorkflows]);
+  }, [queries.data, workflows.data]);
+}

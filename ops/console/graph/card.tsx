@@ -1,0 +1,113 @@
+import { Handle, useUpdateNodeInternals } from '@xyflow/react';
+import { type ReactNode, useContext, useEffect } from 'react';
+import { Icon } from '../ui/icon.tsx';
+import type { Tone } from '../ui/status.tsx';
+import { NEXT, partOfSide, type ShownExit } from './exits.ts';
+import type { KindWords } from './kinds.ts';
+import type { Flow } from './lay-out.ts';
+import { EditedGraph, sides } from './view.tsx';
+
+interface Props {
+  id: string;
+  title: string;
+  words: KindWords;
+  flow: Flow;
+  tone: Tone | 'none' | undefined;
+  exits: readonly ShownExit[];
+  isDisabled?: boolean;
+  /** No edge leads to it. */
+  begins?: boolean | undefined;
+  /** One line of what the step does. */
+  line: string;
+  /** The state of the step, or its faults. */
+  children?: ReactNode;
+}
+
+/** A step of a graph: icon, title, kind, what it does, and its state. */
+export function StepCard({
+  id,
+  title,
+  words,
+  flow,
+  tone,
+  exits,
+  isDisabled = false,
+  begins = false,
+  line,
+  children,
+}: Props) {
+  const isEdited = useContext(EditedGraph) !== undefined;
+  return (
+    <div className={isEdited ? 'node editable' : 'node'} data-tone={tone} data-disabled={isDisabled || undefined}>
+      <Handle
+        type="target"
+        position={sides[flow].target}
+        isConnectable={isEdited && !begins}
+        className={begins ? 'no-entry' : ''}
+      />
+      <div className="node-title">
+        <span className="node-icon" data-group={words.group}>
+          <Icon name={words.icon} size={15} />
+        </span>
+        <strong title={title}>{title}</strong>
+      </div>
+      <div className="node-kind">
+        <span>{isDisabled ? `${words.word}, disabled` : words.word}</span>
+        {children}
+      </div>
+      <div className="node-line" title={line}>
+        {line}
+      </div>
+      <ExitHandles id={id} step={id} exits={exits} flow={flow} />
+    </div>
+  );
+}
+
+interface HandlesProps {
+  /** The node of the graph that has them. */
+  id: string;
+  step: string;
+  exits: readonly ShownExit[];
+  flow: Flow;
+}
+
+/** A handle for each exit. One that leads nowhere yet has its name and a button beside it; others have these on their edge. */
+export function ExitHandles({ id, step, exits, flow }: HandlesProps) {
+  const actions = useContext(EditedGraph);
+  const update = useUpdateNodeInternals();
+  const drawn = `${flow} ${exits.map((exit) => exit.id).join('\n')}`;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: edges begin elsewhere when these are others
+  useEffect(() => update(id), [drawn, id, update]);
+  return exits.map((exit, index) => {
+    const at = `${partOfSide(exits, index) * 100}%`;
+    const style = flow === 'down' ? { left: at } : { top: at };
+    return (
+      <div key={exit.id}>
+        <Handle
+          id={exit.id}
+          type="source"
+          position={sides[flow].source}
+          isConnectable={actions !== undefined}
+          style={style}
+          className={exit.id === 'error' || exit.isRefused ? 'bad-exit' : ''}
+          title={exit.isRefused ? `There is no exit “${exit.name}”` : exit.name}
+        />
+        {actions && !exit.isConnected && (
+          <div className={`open-exit nodrag nopan ${flow}`} data-exit={exit.id} style={style}>
+            {(exits.length > 1 || exit.name !== NEXT) && <span className="exit-name">{exit.name}</span>}
+            <button
+              type="button"
+              className="add-here"
+              tabIndex={-1}
+              aria-label={`Add a step: ${exit.name}`}
+              title={`Add a step: ${exit.name}`}
+              onClick={() => actions.onAddBehind(step, exit.id)}
+            >
+              <Icon name="plus" size={12} />
+            </button>
+          </div>
+        )}
+      </div>
+    );
+  });
+}
