@@ -56,8 +56,8 @@ export function createPolicy(pool: Pool, logger: Logger, limits?: IndexLimits): 
 }
 
 /**
- * On how many objects of its type the caller holds a permission. A caller who may read some of a type may also list them without a rule on
- * that, unless a rule denies it: lists contain only what may be read.
+ * On how many objects of its type the caller holds a permission. A caller who may read single objects may also list them without a rule on
+ * that, unless a rule denies it: lists contain only what may be read. A rule on reading the whole type does not open its list.
  */
 export async function scopeOf(
   policy: Policy,
@@ -77,7 +77,8 @@ export async function scopeOf(
   const readable = await filtersOf(reading);
   const listsSomething = (filter: VisibilityFilter, index: number) => {
     const own = readable[index];
-    return hasSomething(filter) || (own && hasSomething(own) && hasSomething({ ...own, deny: filter.deny }));
+    if (hasSomething(filter)) return true;
+    return own && !own.allow.everything && hasSomething(own) && hasSomething({ ...own, deny: filter.deny });
   };
   return filters.every(listsSomething) ? 'some' : 'none';
 }

@@ -68,7 +68,7 @@ test('a search finds by title and by run, those that begin so first, and nothing
 
   const member = await aMember(cluster, {
     tenant,
-    can: ['workflow.list', 'datasource.list'],
+    can: ['workflow.list', 'datasource.read'],
     rules: [{ object: `workflow:${later.id}`, action: 'read' }],
   });
   expect(await find(member, title)).toEqual([['workflow', later.id]]);
