@@ -190,6 +190,15 @@ describe('bodies and connections', () => {
     expect(overlapping).toEqual([]);
   });
 
+  test('steps behind the exits of one stand in the order of these', () => {
+    const branched = draft({ start: 'start', size: 'condition', lost: 'end', rest: 'log', good: 'log', end: 'end' }, [
+      ...['start>size', 'size.error>lost', 'size.default>rest', 'size.yes>good', 'rest>end', 'good>end'],
+    ]);
+    const { positions } = layoutOf(branched, bodiesOf(branched, kinds));
+    const order = ['lost', 'rest', 'good'].toSorted((a, b) => (positions.get(a)?.x ?? 0) - (positions.get(b)?.x ?? 0));
+    expect(order).toEqual(['good', 'rest', 'lost']);
+  });
+
   test('a long edge leads around the cards that it passes', () => {
     const skipping = draft({ start: 'start', size: 'condition', one: 'log', two: 'log', end: 'end' }, [
       ...['start>size', 'size.yes>one', 'one>two', 'two>end', 'size.default>end'],

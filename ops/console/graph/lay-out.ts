@@ -135,7 +135,9 @@ function layOutBody(steps: readonly string[], drawing: Drawing): { width: number
   drawn.setGraph({ rankdir: 'TB', nodesep: 40, ranksep: ROW_GAP });
   drawn.setDefaultEdgeLabel(() => ({}));
   for (const id of new Set(steps)) drawn.setNode(id, sizeOf(id));
-  for (const { id, source, target } of graph.edges)
+  // Of edges that cross no others, dagre draws the last one leftmost.
+  const last = ({ id }: { id: string }) => bodies.exitOrder.get(id) ?? 0;
+  for (const { id, source, target } of graph.edges.toReversed().sort((one, other) => last(other) - last(one)))
     if (drawn.hasNode(source) && drawn.hasNode(target) && !bodies.returns.has(id))
       drawn.setEdge(source, target, {}, id);
   dagre.layout(drawn);

@@ -1,5 +1,5 @@
 import { divide } from '#shared/workflow/graph/regions.ts';
-import { exitOfEdge } from './exits.ts';
+import { exitOfEdge, exitsOf } from './exits.ts';
 import type { Kinds } from './kinds.ts';
 import type { ShownEdge, ShownGraph } from './shown.ts';
 
@@ -13,6 +13,8 @@ export interface Bodies {
   returns: ReadonlySet<string>;
   /** Ids of the edges that the API refuses: they lead into a body from outside of it, or out of one. */
   strays: ReadonlySet<string>;
+  /** The number of the exit of an edge among those of its step, by the id of the edge. */
+  exitOrder: ReadonlyMap<string, number>;
 }
 
 export function bodiesOf({ nodes, edges }: ShownGraph, kinds: Kinds): Bodies {
@@ -37,7 +39,14 @@ export function bodiesOf({ nodes, edges }: ShownGraph, kinds: Kinds): Bodies {
     containers.set(container, [...(containers.get(container) ?? []), id]);
   }
   const idOf = (index: number) => known[index]?.id ?? '';
-  return { containerOf, containers, returns: new Set([...returns].map(idOf)), strays: new Set(strays.map(idOf)) };
+  const exitOrder = new Map(
+    links.map(({ index, source, exit }) => {
+      const { type = '', data = {} } = nodes[source] ?? {};
+      return [idOf(index), exitsOf(kinds[type], data).findIndex(({ id }) => id === exit)] as const;
+    }),
+  );
+  const idsOf = (indices: Iterable<number>) => new Set([...indices].map(idOf));
+  return { containerOf, containers, returns: idsOf(returns), strays: idsOf(strays), exitOrder };
 }
 
 /** A step with all that lies in its body, also in bodies in that. */
