@@ -104,6 +104,11 @@ export function Studio(props: Props) {
     toggleDisabled: change(toggleDisabled),
     add: change(() => setAdding({})),
     addNote: change(addNote),
+    openPanel: () => requestAnimationFrame(() => document.querySelector<HTMLElement>('.studio-panel')?.focus()),
+    closePanel: () => {
+      document.querySelector<HTMLElement>(`.react-flow__node[data-id="${CSS.escape(only ?? '')}"]`)?.focus();
+      setSelection(none);
+    },
   });
   return (
     <div className="studio">
@@ -179,7 +184,7 @@ export function Studio(props: Props) {
       </Suspense>
       <StepList draft={draft} kinds={kinds} named={named} faults={faults} selection={selection} onSelect={select} />
       {node && (
-        <aside className="studio-panel" aria-label="Step">
+        <aside className="studio-panel" aria-label="Step" tabIndex={-1}>
           <NodePanel
             key={`${node.id} ${moves}`}
             draft={draft}

@@ -11,6 +11,10 @@ export interface StepActions {
   toggleDisabled: () => void;
   add: () => void;
   addNote: () => void;
+  /** Goes from a step that is chosen to its panel. */
+  openPanel: () => void;
+  /** Goes back from the panel to the step. */
+  closePanel: () => void;
 }
 
 /** Keys of the editor, outside of fields and dialogs; single keys only while the focus is in the graph or the list of its steps. */
@@ -54,23 +58,36 @@ export function useKeys(actions: StepActions): void {
   }, []);
 }
 
-function actionOf({
-  key,
-  ctrlKey,
-  metaKey,
-  target,
-}: KeyboardEvent): keyof Omit<StepActions, 'copy' | 'paste'> | undefined {
+type Action = keyof Omit<StepActions, 'copy' | 'paste'>;
+
+function actionOf(event: KeyboardEvent): Action | undefined {
+  const { key, ctrlKey, metaKey, target } = event;
   const letter = key.toLowerCase();
   if (ctrlKey || metaKey) {
     if (letter === 'd') return 'duplicate';
     return letter === 'a' && isInStudio(target) ? 'selectAll' : undefined;
   }
   if (!isInStudio(target)) return undefined;
+  return withoutLetters(event) ?? (hasSingleKeys() ? single[letter] : undefined);
+}
+
+const single: Readonly<Record<string, Action>> = { a: 'add', d: 'toggleDisabled', n: 'addNote' };
+
+function withoutLetters({ key, target }: KeyboardEvent): Action | undefined {
   if (key === 'Delete' || key === 'Backspace') return 'remove';
-  if (!hasSingleKeys()) return undefined;
-  return { a: 'add', d: 'toggleDisabled', n: 'addNote' }[letter] as 'add' | 'toggleDisabled' | 'addNote' | undefined;
+  if (key === 'Enter') return isNode(target) ? 'openPanel' : undefined;
+  return key === 'Escape' && isIn(target, '.studio-panel') ? 'closePanel' : undefined;
+}
+
+/** A node of the graph itself, and no button on it. */
+function isNode(target: EventTarget | null): boolean {
+  return target instanceof Element && target.matches('.react-flow__node');
 }
 
 function isInStudio(target: EventTarget | null): boolean {
-  return target === document.body || (target instanceof Element && target.closest('.studio') !== null);
+  return target === document.body || isIn(target, '.studio');
+}
+
+function isIn(target: EventTarget | null, selector: string): boolean {
+  return target instanceof Element && target.closest(selector) !== null;
 }

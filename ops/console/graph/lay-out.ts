@@ -135,7 +135,7 @@ function layOutBody(steps: readonly string[], drawing: Drawing): { width: number
   drawn.setGraph({ rankdir: 'TB', nodesep: 40, ranksep: ROW_GAP });
   drawn.setDefaultEdgeLabel(() => ({}));
   for (const id of new Set(steps)) drawn.setNode(id, sizeOf(id));
-  // Of edges that cross no others, dagre draws the last one leftmost.
+  // Edges that cross no others are drawn by dagre from right to left.
   const last = ({ id }: { id: string }) => bodies.exitOrder.get(id) ?? 0;
   for (const { id, source, target } of graph.edges.toReversed().sort((one, other) => last(other) - last(one)))
     if (drawn.hasNode(source) && drawn.hasNode(target) && !bodies.returns.has(id))

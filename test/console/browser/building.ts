@@ -81,6 +81,11 @@ export function buildingTests(stage: () => Stage): void {
     const card = page.locator('[data-id="http"]');
     await page.getByRole('button', { name: 'Close the step' }).press('Enter');
     await card.press('Enter');
+    const focused = () => page.evaluate<string>("document.activeElement?.getAttribute('aria-label')");
+    await expect.poll(focused).toBe('Step');
+    await page.keyboard.press('Escape');
+    await expect.poll(focused).toBe('HTTP request, HTTP request');
+    await card.press('Enter');
 
     await card.press('d');
     await page.locator('[aria-label="HTTP request, HTTP request"] [data-disabled]').waitFor();
