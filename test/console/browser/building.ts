@@ -24,6 +24,7 @@ export function buildingTests(stage: () => Stage): void {
     const edges = await anEditor('Built with the mouse');
     const dialog = page.getByRole('dialog');
     await page.locator('.edge-label').getByRole('button', { name: 'Add a step here' }).click();
+    await expectAccessible(page, { name: 'editor-kinds', shows: 'Runs a saved query', schemes: ['light'] });
     await dialog.getByRole('combobox', { name: 'Find a step' }).fill('if');
     await expectAccessible(page, { name: 'editor-add', shows: 'Goes on by the first branch' });
     await dialog.getByRole('option', { name: /^Condition/ }).click();
@@ -110,6 +111,7 @@ export function buildingTests(stage: () => Stage): void {
     await page.getByRole('row', { name: /on error: HTTP request 2$/ }).waitFor();
     await page.locator('[data-id="http2"]').press('n');
     await page.getByRole('textbox', { name: 'Text of the note' }).fill('Ask twice');
+    await expectAccessible(page, { name: 'editor-note', shows: 'Steps as a list' });
     await page.getByRole('button', { name: 'Save draft' }).click();
     await page.getByText('Version 2, a draft').waitFor();
     expect(await edges()).toEqual(['http.error>http2', 'http.success>end', 'start.>http']);
