@@ -152,7 +152,7 @@ export const awaitTool: ListedTool = {
   inputSchema: {
     type: 'object',
     properties: {
-      toolCallID: { type: 'string', format: 'uuid' },
+      toolCallID: { type: 'string', format: 'uuid', 'x-reference': 'toolCall' },
       seconds: { type: 'integer', minimum: 0, maximum: SECONDS, default: 25 },
     },
     required: ['toolCallID'],

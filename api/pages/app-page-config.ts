@@ -1,9 +1,8 @@
 import { z } from 'zod';
 import { Json, JsonObject } from '#shared/core/json.ts';
 import { withOthers } from '#shared/core/record.ts';
+import { idOf } from '#shared/core/schema/reference.ts';
 import { readable } from '#shared/workflow/reserved.ts';
-
-const ID = z.uuid().toLowerCase();
 
 const DataSource = withOthers(
   {
@@ -18,9 +17,9 @@ const DataSource = withOthers(
     type: z
       .enum(['query', 'workflow', 'listener'])
       .meta({ title: 'Type', description: 'What is bound, by the id that belongs to the type' }),
-    queryID: ID.nullish().meta({ title: 'Query', description: 'For the type `query`: its id' }),
-    workflowID: ID.nullish().meta({ title: 'Workflow', description: 'For the type `workflow`: its id' }),
-    listenerID: ID.nullish().meta({ title: 'Listener', description: 'For the type `listener`: its id' }),
+    queryID: idOf('dataQuery').nullish().meta({ title: 'Query', description: 'For the type `query`' }),
+    workflowID: idOf('workflow').nullish().meta({ title: 'Workflow', description: 'For the type `workflow`' }),
+    listenerID: idOf('listener').nullish().meta({ title: 'Listener', description: 'For the type `listener`' }),
     channelName: z
       .string()
       .max(255)

@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import { recordOf } from '#shared/core/record.ts';
 import { Moment } from '#shared/core/schema/moment.ts';
+import { idOf } from '#shared/core/schema/reference.ts';
 import { Priority, RunClass } from '#shared/workflow/limits.ts';
 import { NodeStatus, RunStatus } from '#shared/workflow/progress/status.ts';
 import { moreOfRunError } from '#shared/workflow/run-error.ts';
-import { ID } from '../http/fields/id.ts';
 import { WorkError } from '../http/fields/response-parts.ts';
 
-export const InstanceID = z.object({ instanceID: ID });
+export const InstanceID = z.object({ instanceID: idOf('run') });
 
 export const Status = RunStatus.meta({ id: 'RunStatus' });
 
@@ -44,4 +44,4 @@ export const RunError = WorkError.extend({
 
 export const Label = z.string().trim().min(1).max(255);
 
-export const WorkflowID = z.object({ workflowID: ID });
+export const WorkflowID = z.object({ workflowID: idOf('workflow') });

@@ -101,7 +101,7 @@ const sampleTool: ComposedTool = {
   inputSchema: {
     type: 'object',
     properties: {
-      datasourceID: { type: 'string', format: 'uuid' },
+      datasourceID: { type: 'string', format: 'uuid', 'x-reference': 'datasource' },
       table: {
         type: 'string',
         minLength: 1,
@@ -153,7 +153,7 @@ function previewTool(publicURL: string): ComposedTool {
       'Get the address of an app page. It is the address at which the API answers with the page; an admin UI draws it.\n\nUse it when the user wants to open a page.\n\nCost: low; it changes nothing.',
     inputSchema: {
       type: 'object',
-      properties: { appPageID: { type: 'string', format: 'uuid' } },
+      properties: { appPageID: { type: 'string', format: 'uuid', 'x-reference': 'appPage' } },
       required: ['appPageID'],
     },
     outputSchema: responseSchema({ url: { type: 'string' } }),

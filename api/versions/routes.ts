@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import type { JsonObject } from '#shared/core/json.ts';
+import { idOf } from '#shared/core/schema/reference.ts';
 import type { EntityManager } from '#shared/entities/orm.ts';
 import { AssetVersion } from '#shared/entities/tables/asset-version.ts';
 import { diffValues } from '#shared/workflow/graph/diff.ts';
 import { type ApiRoute, tenantRoute } from '../context/routes.ts';
-import { ID } from '../http/fields/id.ts';
 import { findPage, pageFields, pageQuery, standardPage } from '../http/fields/paging.ts';
 import { ChangedPaths, DiffQuery } from '../http/fields/version-name.ts';
 import { findPrevious, getVersion } from './asset-versions.ts';
@@ -39,8 +39,8 @@ export function versionRoutes(kind: VersionedKind): ApiRoute[] {
   const { resource, noun, name, path, ids, Summary, Version, presentSummary, presentVersion, contentOf } = kind;
   const permission = `${resource}.read` as const;
   const object = ({ params }: { params: Record<string, unknown> }) => `${resource}:${params[ids.asset]}`;
-  const AssetID = z.object({ [ids.asset]: ID });
-  const VersionID = z.object({ [ids.asset]: ID, [ids.version]: ID });
+  const AssetID = z.object({ [ids.asset]: idOf(resource) });
+  const VersionID = z.object({ [ids.asset]: idOf(resource), [ids.version]: idOf('version') });
 
   async function find(em: EntityManager, params: Record<string, unknown>) {
     const id = String(params[ids.asset]);

@@ -6254,17 +6254,17 @@ export interface components {
             type: "query" | "workflow" | "listener";
             /**
              * Query
-             * @description For the type `query`: its id
+             * @description For the type `query`
              */
             queryID?: string | null;
             /**
              * Workflow
-             * @description For the type `workflow`: its id
+             * @description For the type `workflow`
              */
             workflowID?: string | null;
             /**
              * Listener
-             * @description For the type `listener`: its id
+             * @description For the type `listener`
              */
             listenerID?: string | null;
             /**

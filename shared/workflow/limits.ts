@@ -4,6 +4,7 @@ import type { Caller } from '../core/caller.ts';
 import type { JsonObject } from '../core/json.ts';
 import { quote } from '../core/quote.ts';
 import type { Issue } from '../core/schema/issues.ts';
+import { idOf } from '../core/schema/reference.ts';
 import { Duration, parseDuration } from './duration.ts';
 import {
   asText,
@@ -53,7 +54,7 @@ const RateLimit = z
   .meta({ id: 'RateLimit', description: 'At most `limit` runs of the workflow begin in any such time' });
 
 const OnFailure = z
-  .object({ workflowID: z.uuid().toLowerCase() })
+  .object({ workflowID: idOf('workflow') })
   .meta({ id: 'OnFailure', description: 'The workflow that is started with the error of a failed run' });
 
 /** The states in which a run has ended. */

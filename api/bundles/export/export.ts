@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import type { Permission } from '#shared/access/policy/permissions.ts';
 import { AppError } from '#shared/core/errors.ts';
+import { idOf } from '#shared/core/schema/reference.ts';
 import type { EntityManager } from '#shared/entities/orm.ts';
 import { type ApiRoute, tenantRoute } from '../../context/routes.ts';
-import { ID } from '../../http/fields/id.ts';
 import type { Condition } from '../../tenant/visible-rows.ts';
 import { type BundledType, bundledTypes } from '../assets/bundle-types.ts';
 import { collect, tooMany } from '../assets/collect.ts';
@@ -115,7 +115,7 @@ function exportOne<T extends BundledType>(
     description: `Returns ${article} ${noun} with all that it needs as a bundle, without secrets. What the caller may not read is named only.`,
     permission,
     object: ({ params }) => `${resource}:${params[param]}`,
-    params: z.object({ [param]: ID }),
+    params: z.object({ [param]: idOf(type) }),
     response: Exported,
     errors: ['413'],
 

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { AppError } from '#shared/core/errors.ts';
 import { newID } from '#shared/core/ids.ts';
+import { idOf } from '#shared/core/schema/reference.ts';
 import { onEntities } from '#shared/db/query.ts';
 import { sealedColumns } from '#shared/db/sealed-columns.ts';
 import type { EntityManager } from '#shared/entities/orm.ts';
@@ -9,7 +10,6 @@ import { ImportJob } from '#shared/entities/tables/import-job.ts';
 import { requireNoBoundary } from '../../auth/permission-boundary.ts';
 import type { ApiContext } from '../../context/context.ts';
 import { tenantRoute } from '../../context/routes.ts';
-import { ID } from '../../http/fields/id.ts';
 import { findPage, pageFields, pageQuery, standardPage } from '../../http/fields/paging.ts';
 import { Message } from '../../http/fields/response-parts.ts';
 import type { ImportInput } from '../import/run-handler.ts';
@@ -53,7 +53,7 @@ export const createRollbackJob = tenantRoute({
   status: 202,
   permission: 'bundle.execute',
   onWholeType: true,
-  params: z.object({ importID: ID }),
+  params: z.object({ importID: idOf('import') }),
   response: z.object({ job: ImportJobRecord, message: Message }),
   errors: ['409', '429'],
   idempotent: 'transaction',
@@ -116,7 +116,7 @@ export const getImportJob = tenantRoute({
   description: 'Returns how far an import is, and in the end what it has done, or why it has failed.',
   permission: 'bundle.preview',
   onWholeType: true,
-  params: z.object({ jobID: ID }),
+  params: z.object({ jobID: idOf('importJob') }),
   response: z.object({ job: ImportJobEnded }),
 
   async handle({ params, em }) {

@@ -1,11 +1,11 @@
 import { LockMode } from '@mikro-orm/postgresql';
 import { z } from 'zod';
 import { AppError } from '#shared/core/errors.ts';
+import { idOf } from '#shared/core/schema/reference.ts';
 import { onEntities } from '#shared/db/query.ts';
 import { BundleImport } from '#shared/entities/tables/bundle-import.ts';
 import type { Runs } from '#shared/runs/runs.ts';
 import { tenantRoute } from '../../context/routes.ts';
-import { ID } from '../../http/fields/id.ts';
 import { findPage, pageFields, pageQuery, standardPage } from '../../http/fields/paging.ts';
 import { hashOf } from '../assets/hash.ts';
 import { writeKeys } from '../assets/keys.ts';
@@ -44,7 +44,7 @@ export const rollBackImport = tenantRoute({
     'Deletes what an import has created and restores what it has changed, all or nothing. 409 if an asset was changed since, or if others use what the import has created: the answer names them. Secrets that the import has brought stay.',
   permission: 'bundle.execute',
   onWholeType: true,
-  params: z.object({ importID: ID }),
+  params: z.object({ importID: idOf('import') }),
   response: RolledBack,
   errors: ['409'],
   idempotent: 'transaction',

@@ -51,7 +51,7 @@ export function* describingRoutes(groups: readonly RouteGroup[]): Generator<void
       title: 'Gantry',
       version: '1.0.0',
       description:
-        'Multi-tenant backend for admin applications. Every answer carries `success`; a failure has `error.code` and `error.message`.',
+        'Multi-tenant backend for admin applications. Every answer carries `success`; a failure has `error.code` and `error.message`. An id that a client sends says what it names by `x-reference`: a type such as `workflow`, or a list of types.',
       license: { name: 'Unlicensed', identifier: 'LicenseRef-UNLICENSED' },
     },
     servers: [{ url: '/', description: 'The server of this document' }],
@@ -155,7 +155,8 @@ function pathParameters(route: Route, components: Components): Parameter[] {
     name,
     in: 'path',
     required: true,
-    schema: known?.[name] ?? { type: 'string', format: 'uuid' },
+    // Routes of a tenant may declare no parameters besides the tenant.
+    schema: known?.[name] ?? { type: 'string', format: 'uuid', 'x-reference': 'tenant' },
   }));
 }
 

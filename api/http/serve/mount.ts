@@ -7,6 +7,7 @@ import { type Caller, subjectsOf } from '#shared/core/caller.ts';
 import { toAppError } from '#shared/core/errors.ts';
 import { newID } from '#shared/core/ids.ts';
 import { isJsonObject, type JsonObject } from '#shared/core/json.ts';
+import { idOf } from '#shared/core/schema/reference.ts';
 import type { IdempotencyClaim, StoredResponse } from '#shared/db/idempotency.ts';
 import type { EntityManager } from '#shared/entities/orm.ts';
 import { recordingChanges } from '../../audit/changes.ts';
@@ -21,7 +22,7 @@ import { recordFailure, recordOutcome, recordResponse } from '../audit/outcome.t
 import { createRecordPublic } from '../audit/record-public.ts';
 import { openEntry } from '../audit/request-entry.ts';
 import { withClientNames } from '../fields/field-aliases.ts';
-import { ID, TenantID } from '../fields/id.ts';
+import { TenantID } from '../fields/id.ts';
 import type { ReadBody } from '../request/body.ts';
 import { createMatch, etagOf } from '../request/if-match.ts';
 import { refuseDisconnected, requestSignal } from '../request/request-signal.ts';
@@ -218,7 +219,7 @@ export function callerOf({ userID, apiKeyID, boundBy }: Identity): Caller {
     : { type: 'user', id: userID, userID, origin: 'direct', ...boundary };
 }
 
-const WorkflowID = z.object({ workflowID: ID });
+const WorkflowID = z.object({ workflowID: idOf('workflow') });
 
 function identify(
   { services, request }: RequestContext,

@@ -2,9 +2,10 @@ import { z } from 'zod';
 import { JsonObject } from '#shared/core/json.ts';
 import { looseObject } from '#shared/core/record.ts';
 import { ID } from '../../http/fields/id.ts';
+import { idOf } from '#shared/core/schema/reference.ts';
 import { exampleSignIn, exampleUser, exampleUserConfig } from './examples.ts';
 
-export const TenantID = z.object({ tenantID: ID });
+export const TenantID = z.object({ tenantID: idOf('tenant') });
 
 export const User = z
   .object({

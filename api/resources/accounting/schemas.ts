@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { Moment } from '#shared/core/schema/moment.ts';
-import { ID } from '../../http/fields/id.ts';
+import { idOf } from '#shared/core/schema/reference.ts';
 import { exampleAccounting } from './examples.ts';
 
-export const TenantID = z.object({ tenantID: ID });
+export const TenantID = z.object({ tenantID: idOf('tenant') });
 
 const HOUR_MS = 3_600_000;
 const MAX_HOURS = 168;

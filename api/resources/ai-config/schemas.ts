@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { aiProviders } from '#shared/apps/ai/providers.ts';
-import { ID } from '../../http/fields/id.ts';
+import { idOf } from '#shared/core/schema/reference.ts';
 import { Message } from '../../http/fields/response-parts.ts';
 import { exampleAIConfig, exampleAIConfigChange, exampleAITest, exampleAIUsage } from './examples.ts';
 
-export const TenantID = z.object({ tenantID: ID });
+export const TenantID = z.object({ tenantID: idOf('tenant') });
 
 const Provider = z.enum(aiProviders);
 const Limit = z.int().min(0).max(2_000_000_000).nullable();

@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import { RolePermission } from '#shared/access/policy/permissions.ts';
 import { Moment } from '#shared/core/schema/moment.ts';
+import { idOf } from '#shared/core/schema/reference.ts';
 import { Flag } from '../../http/fields/flag.ts';
-import { ID } from '../../http/fields/id.ts';
 import { pageFields, pageQuery, standardPage } from '../../http/fields/paging.ts';
 import { requireOne, Title } from '../../http/fields/text.ts';
 import { exampleApiKey, exampleApiKeyCreate, exampleApiKeyUpdate, exampleNewApiKey } from './examples.ts';
 
-export const ApiKeyID = z.object({ apiKeyID: ID });
+export const ApiKeyID = z.object({ apiKeyID: idOf('apiKey') });
 
 const Expiry = Moment.refine((at) => at.getTime() > Date.now(), 'must be in the future');
 
@@ -20,9 +20,9 @@ const settings = {
     .max(500)
     .transform((permissions) => [...new Set(permissions)])
     .optional(),
-  roleIDs: z.array(ID).max(100).optional(),
+  roleIDs: z.array(idOf('role')).max(100).optional(),
   apiKeyExpiry: Expiry.nullish().describe('Null: the key does not expire'),
-  folderID: ID.nullish(),
+  folderID: idOf('folder').nullish(),
 };
 
 export const ApiKeyCreate = z
@@ -46,7 +46,7 @@ export const ApiKeyDelete = z.object({
 export const ApiKeyList = z.object({
   ...pageQuery(standardPage),
   search: z.string().max(255).optional(),
-  folderID: ID.optional(),
+  folderID: idOf('folder').optional(),
 });
 
 export const ApiKey = z

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { AppError } from '#shared/core/errors.ts';
+import { idOf } from '#shared/core/schema/reference.ts';
 import { WorkflowInstance } from '#shared/entities/tables/workflow-instance.ts';
 import { tenantRoute } from '../../context/routes.ts';
-import { ID } from '../../http/fields/id.ts';
 import { readOutcome } from '../../runs/run-outcomes.ts';
 import { PageExecution } from './run-schemas.ts';
 
@@ -15,7 +15,7 @@ export const readPageRun = tenantRoute({
     'Returns the status and the result of a run that the caller has started through this page. What its nodes did is shown to callers who may read the workflow.',
   permission: 'appPage.read',
   object: ({ params }) => `appPage:${params.appPageID}`,
-  params: z.object({ appPageID: ID, appPageInstanceID: ID }),
+  params: z.object({ appPageID: idOf('appPage'), appPageInstanceID: idOf('run') }),
   response: PageExecution,
 
   async handle({ params: { appPageID, appPageInstanceID: instanceID }, em, tenantID, caller }, { pool }) {

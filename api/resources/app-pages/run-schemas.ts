@@ -1,16 +1,16 @@
 import { z } from 'zod';
 import { JsonObject } from '#shared/core/json.ts';
 import { NumberText } from '#shared/core/schema/number-text.ts';
+import { idOf } from '#shared/core/schema/reference.ts';
 import { RunStatus } from '#shared/workflow/progress/status.ts';
 import { exampleIDs } from '../../http/fields/example-ids.ts';
 import type { FieldAliases } from '../../http/fields/field-aliases.ts';
-import { ID } from '../../http/fields/id.ts';
 import { WorkError } from '../../http/fields/response-parts.ts';
 import { argsOf } from '../../runs/run-inputs.ts';
 
 const Alias = z.string().min(1).max(255);
-export const QueryAlias = z.object({ appPageID: ID, queryAlias: Alias });
-export const WorkflowAlias = z.object({ appPageID: ID, workflowAlias: Alias });
+export const QueryAlias = z.object({ appPageID: idOf('appPage'), queryAlias: Alias });
+export const WorkflowAlias = z.object({ appPageID: idOf('appPage'), workflowAlias: Alias });
 
 /** An empty body sets no parameter. */
 export const PageInputs = z

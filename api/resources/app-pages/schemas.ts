@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { looseObject } from '#shared/core/record.ts';
 import { ID } from '../../http/fields/id.ts';
+import { idOf } from '#shared/core/schema/reference.ts';
 import { explorerPage, pageFields, pageQuery } from '../../http/fields/paging.ts';
 import { Message } from '../../http/fields/response-parts.ts';
 import { Title } from '../../http/fields/text.ts';
@@ -14,10 +15,10 @@ import {
   exampleVersionSummary,
 } from './examples.ts';
 
-export const AppPageID = z.object({ appPageID: ID });
-export const AppPageVersionID = z.object({ appPageID: ID, appPageVersionID: ID });
+export const AppPageID = z.object({ appPageID: idOf('appPage') });
+export const AppPageVersionID = z.object({ appPageID: idOf('appPage'), appPageVersionID: idOf('version') });
 
-const described = { appPageDescription: z.string().max(10_000).nullish(), folderID: ID.nullish() };
+const described = { appPageDescription: z.string().max(10_000).nullish(), folderID: idOf('folder').nullish() };
 
 const isDraft = z
   .boolean()
@@ -41,7 +42,7 @@ export const AppPageUpdate = z
 export const AppPageList = z.object({
   ...pageQuery(explorerPage),
   search: z.string().max(255).optional(),
-  folderID: ID.optional(),
+  folderID: idOf('folder').optional(),
 });
 
 export const AppPage = z

@@ -5,6 +5,7 @@ import { JsonObject } from '#shared/core/json.ts';
 import { quote } from '#shared/core/quote.ts';
 import { Moment } from '#shared/core/schema/moment.ts';
 import { NumberText } from '#shared/core/schema/number-text.ts';
+import { idOf } from '#shared/core/schema/reference.ts';
 import { Flag } from '../../http/fields/flag.ts';
 import { ID } from '../../http/fields/id.ts';
 import { standardPage } from '../../http/fields/paging.ts';
@@ -15,8 +16,8 @@ const Status = z.union([z.enum(['success', 'failure', 'unknown']), NumberText(z.
 });
 
 export const AuditFilter = z.object({
-  userID: ID.optional().describe('Who did it; for an API key, its creator'),
-  apiKeyID: ID.optional().describe('The API key by which it was done'),
+  userID: idOf('user').optional().describe('Who did it; for an API key, its creator'),
+  apiKeyID: idOf('apiKey').optional().describe('The API key by which it was done'),
   type: z.enum(auditTypes).optional().describe('What kind of action: a request, a delivery, a tick …'),
   method: z.enum(['GET', 'POST', 'PUT', 'PATCH', 'DELETE']).optional(),
   path: z.string().min(1).max(500).optional().describe('The beginning of the path'),

@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import { JsonObject } from '#shared/core/json.ts';
+import { idOf } from '#shared/core/schema/reference.ts';
 import { IterationPath } from '#shared/workflow/progress/iteration-path.ts';
-import { ID } from '../../http/fields/id.ts';
 import { pageFields, pageQuery, standardPage } from '../../http/fields/paging.ts';
 import { Stored } from '../../runs/run-schemas.ts';
 import { exampleCollectionRequest, exampleForm, exampleSubmission } from './examples.ts';
 
-export const CollectionRequestID = z.object({ collectionRequestID: ID });
+export const CollectionRequestID = z.object({ collectionRequestID: idOf('question') });
 
 export const Submission = z
   .object({ submittedData: JsonObject })
@@ -62,5 +62,5 @@ export const CollectionRequests = z
 export const CollectionRequestList = z.object({
   ...pageQuery(standardPage),
   status: CollectionRequest.shape.status.optional(),
-  instanceID: ID.optional().describe('Those of this run'),
+  instanceID: idOf('run').optional().describe('Those of this run'),
 });

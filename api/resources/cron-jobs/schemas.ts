@@ -6,9 +6,9 @@ import { looseObject } from '#shared/core/record.ts';
 import { differing } from '#shared/core/schema/field-aliases.ts';
 import { NumberText } from '#shared/core/schema/number-text.ts';
 import { parseValue } from '#shared/core/schema/parse.ts';
+import { idOf } from '#shared/core/schema/reference.ts';
 import { CronJobType, configs, MissedRunPolicy, OverlapPolicy } from '#shared/triggers/cron/job.ts';
 import type { FieldAliases } from '../../http/fields/field-aliases.ts';
-import { ID } from '../../http/fields/id.ts';
 import { explorerPage, pageFields, pageQuery } from '../../http/fields/paging.ts';
 import { Message } from '../../http/fields/response-parts.ts';
 import {
@@ -19,7 +19,7 @@ import {
   examplePreviewOf,
 } from './examples.ts';
 
-export const CronJobID = z.object({ cronJobID: ID });
+export const CronJobID = z.object({ cronJobID: idOf('cronJob') });
 
 const Title = z.string().min(1).max(255);
 
@@ -53,7 +53,7 @@ const own = {
   isDisabled: z.boolean().optional().describe('The opposite of `cronJobEnabled`, in its place'),
   cronJobType: CronJobType.optional(),
   cronJobConfig: ConfigGiven.optional(),
-  workflowID: ID.optional().describe('In the place of `cronJobConfig`'),
+  workflowID: idOf('workflow').optional().describe('In the place of `cronJobConfig`'),
   workflowConfig: z
     .object({ inputValues: JsonObject.optional() })
     .meta({ id: 'CronWorkflowConfig' })
@@ -71,7 +71,7 @@ const own = {
   timeoutSeconds: z.int().min(1).max(604_800).optional().describe('Time of one attempt, waits included'),
   retryAttempts: z.int().min(0).max(10).optional().describe('Attempts after the first'),
   retryDelaySeconds: z.int().min(0).max(86_400).optional().describe('From the end of an attempt to the next'),
-  folderID: ID.nullish(),
+  folderID: idOf('folder').nullish(),
 };
 
 /** Names of fields in errors of handlers. */
@@ -126,7 +126,7 @@ function missing(check: z.core.$RefinementCtx, field: string, schema: z.ZodType)
 export const CronJobList = z.object({
   ...pageQuery(explorerPage),
   search: z.string().max(255).optional(),
-  folderID: ID.optional(),
+  folderID: idOf('folder').optional(),
 });
 
 const State = z.enum(['scheduled', 'paused', 'disabled', 'stopped']);

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { looseObject } from '#shared/core/record.ts';
 import { ID } from '../../http/fields/id.ts';
+import { idOf } from '#shared/core/schema/reference.ts';
 import { explorerPage, pageFields, pageQuery } from '../../http/fields/paging.ts';
 import { Message } from '../../http/fields/response-parts.ts';
 import { Title } from '../../http/fields/text.ts';
@@ -14,10 +15,10 @@ import {
   exampleVersionSummary,
 } from './examples.ts';
 
-export const DashboardID = z.object({ dashboardID: ID });
-export const DashboardVersionID = z.object({ dashboardID: ID, dashboardVersionID: ID });
+export const DashboardID = z.object({ dashboardID: idOf('dashboard') });
+export const DashboardVersionID = z.object({ dashboardID: idOf('dashboard'), dashboardVersionID: idOf('version') });
 
-const described = { dashboardDescription: z.string().max(10_000).nullish(), folderID: ID.nullish() };
+const described = { dashboardDescription: z.string().max(10_000).nullish(), folderID: idOf('folder').nullish() };
 
 export const DashboardCreate = z
   .object({ dashboardTitle: Title, dashboardConfig: DashboardConfig, ...described })
@@ -36,7 +37,7 @@ export const DashboardUpdate = z
 export const DashboardList = z.object({
   ...pageQuery(explorerPage),
   search: z.string().max(255).optional(),
-  folderID: ID.optional(),
+  folderID: idOf('folder').optional(),
 });
 
 export const Dashboard = z

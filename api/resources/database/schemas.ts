@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { isJsonObject, Json } from '#shared/core/json.ts';
 import { LossyNumber, parseExact } from '#shared/core/lossless-json.ts';
 import { NumberText } from '#shared/core/schema/number-text.ts';
+import { idOf } from '#shared/core/schema/reference.ts';
 import { DatabaseFilterObject } from '#shared/datasources/tenant-database/filter.ts';
 import {
   DatabaseColumn,
@@ -12,7 +13,6 @@ import {
 } from '#shared/datasources/tenant-database/table.ts';
 import type { FieldAliases } from '../../http/fields/field-aliases.ts';
 import { Flag } from '../../http/fields/flag.ts';
-import { ID } from '../../http/fields/id.ts';
 import {
   exampleRawSql,
   exampleRowsAdd,
@@ -24,7 +24,7 @@ import {
   exampleTableUpdate,
 } from './examples.ts';
 
-export const TenantID = z.object({ tenantID: ID });
+export const TenantID = z.object({ tenantID: idOf('tenant') });
 export const SchemaName = z.object({ databaseSchemaName: DatabaseName });
 export const TableName = SchemaName.extend({ databaseTableName: DatabaseName });
 export const TriggerName = TableName.extend({ databaseTriggerName: DatabaseName });

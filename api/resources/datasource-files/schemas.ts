@@ -1,10 +1,10 @@
 import { z } from 'zod';
+import { idOf } from '#shared/core/schema/reference.ts';
 import { Flag } from '../../http/fields/flag.ts';
-import { ID } from '../../http/fields/id.ts';
 import { pageFields, pageQuery, standardPage } from '../../http/fields/paging.ts';
 import { exampleFile } from './examples.ts';
 
-export const FileID = z.object({ tenantID: ID, fileID: ID });
+export const FileID = z.object({ tenantID: idOf('tenant'), fileID: idOf('file') });
 
 export const FileDelete = z.object({ force: Flag.describe('Deletes the file although datasources use it') });
 

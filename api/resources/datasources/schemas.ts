@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { JsonObject } from '#shared/core/json.ts';
 import { looseObject } from '#shared/core/record.ts';
+import { idOf } from '#shared/core/schema/reference.ts';
 import { datasourceTypes } from '#shared/datasources/types/index.ts';
 import { DatasourceItem } from '#shared/messaging/queues/datasource-metadata.ts';
-import { ID } from '../../http/fields/id.ts';
 import { pageFields, pageQuery, standardPage } from '../../http/fields/paging.ts';
 import { Message, WorkflowReference } from '../../http/fields/response-parts.ts';
 import { FormsByType } from '../../http/forms/form.ts';
@@ -16,7 +16,7 @@ import {
   exampleUsage,
 } from './examples.ts';
 
-export const DatasourceID = z.object({ datasourceID: ID });
+export const DatasourceID = z.object({ datasourceID: idOf('datasource') });
 
 const Title = z.string().min(1).max(255);
 const Type = z.enum(datasourceTypes);
@@ -24,7 +24,7 @@ const Type = z.enum(datasourceTypes);
 const described = {
   datasourceDescription: z.string().max(10_000).nullish(),
   datasourceTags: z.array(z.string().min(1).max(100)).max(100).optional(),
-  folderID: ID.nullish(),
+  folderID: idOf('folder').nullish(),
 };
 
 export const DatasourceCreate = z
@@ -53,14 +53,16 @@ export const DatasourceTest = z
   .object({
     datasourceType: Type,
     datasourceOptions: JsonObject,
-    datasourceID: ID.nullish().describe('The stored datasource whose secrets a mask in the options stands for'),
+    datasourceID: idOf('datasource')
+      .nullish()
+      .describe('The stored datasource whose secrets a mask in the options stands for'),
   })
   .meta({ id: 'DatasourceTest', examples: [exampleDatasourceTest] });
 
 export const DatasourceList = z.object({
   ...pageQuery(standardPage),
   search: z.string().max(255).optional(),
-  folderID: ID.optional(),
+  folderID: idOf('folder').optional(),
   datasourceType: z.string().max(64).optional(),
 });
 

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { ID } from '../../http/fields/id.ts';
+import { idOf } from '#shared/core/schema/reference.ts';
 import { exampleDispatch } from './examples.ts';
 
-export const TenantID = z.object({ tenantID: ID });
+export const TenantID = z.object({ tenantID: idOf('tenant') });
 
 const MaxRuns = z.int().min(1).max(100_000).nullable();
 

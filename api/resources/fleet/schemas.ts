@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { ID } from '../../http/fields/id.ts';
+import { idOf } from '#shared/core/schema/reference.ts';
 import { WaitReason } from '../../runs/wait-schemas.ts';
 import { exampleFleet, exampleFound, exampleTenantState } from './examples.ts';
 
-export const TenantID = z.object({ tenantID: ID });
+export const TenantID = z.object({ tenantID: idOf('tenant') });
 
 const Moment = z.iso.datetime();
 const at = Moment.describe('When this was read');

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { idOf } from '#shared/core/schema/reference.ts';
 import { folderedTypes } from '#shared/entities/tables/folder.ts';
 import { ID } from '../../http/fields/id.ts';
 import { explorerPage, pageFields, pageQuery } from '../../http/fields/paging.ts';
@@ -6,10 +7,10 @@ import { Message } from '../../http/fields/response-parts.ts';
 import { Title } from '../../http/fields/text.ts';
 import { exampleFolder, exampleFolderCreate, exampleFolderUpdate, exampleMove } from './examples.ts';
 
-export const FolderID = z.object({ folderID: ID });
+export const FolderID = z.object({ folderID: idOf('folder') });
 
 const EntityType = z.enum(folderedTypes).describe('The kind of assets that the folder holds');
-const Parent = ID.nullish().describe('The folder in which it is; null at the top');
+const Parent = idOf('folder').nullish().describe('The folder in which it is; null at the top');
 const MAX_MOVED = 1_000;
 
 export const FolderCreate = z
@@ -24,7 +25,7 @@ export const FolderMove = z
   .object({
     entityType: EntityType,
     entityIDs: z.array(ID).min(1).max(MAX_MOVED),
-    folderID: ID.nullish().describe('Null or left out: out of every folder'),
+    folderID: idOf('folder').nullish().describe('Null or left out: out of every folder'),
   })
   .meta({ id: 'FolderMove', examples: [exampleMove] });
 

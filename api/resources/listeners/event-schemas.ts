@@ -2,12 +2,13 @@ import { z } from 'zod';
 import { looseObject, recordOf } from '#shared/core/record.ts';
 import { Moment } from '#shared/core/schema/moment.ts';
 import { NumberText } from '#shared/core/schema/number-text.ts';
+import { idOf } from '#shared/core/schema/reference.ts';
 import { ID } from '../../http/fields/id.ts';
 import { pageFields, pageQuery, standardPage } from '../../http/fields/paging.ts';
 import { Message } from '../../http/fields/response-parts.ts';
 import { exampleBuffered, exampleCounts, exampleEvent, exampleEventDetail, exampleRedrive } from './event-examples.ts';
 
-export const EventID = z.object({ listenerID: ID, eventID: ID });
+export const EventID = z.object({ listenerID: idOf('listener'), eventID: idOf('event') });
 
 const state = z.enum(['pending', 'done', 'filtered', 'duplicate', 'dead', 'replaced']);
 
@@ -117,7 +118,7 @@ export const EventCounts = z
 
 const Filter = z
   .object({
-    eventIDs: z.array(ID).min(1).max(1_000).optional(),
+    eventIDs: z.array(idOf('event')).min(1).max(1_000).optional(),
     errorCode: z.string().min(1).max(64).optional(),
     receivedFrom: Moment.optional(),
     receivedUntil: Moment.optional(),

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { JsonObject } from '#shared/core/json.ts';
 import { looseObject } from '#shared/core/record.ts';
+import { idOf } from '#shared/core/schema/reference.ts';
 import { ActionType } from '#shared/triggers/listeners/actions.ts';
 import { EndpointPath } from '#shared/triggers/listeners/endpoint-path.ts';
 import { listenerTypes } from '#shared/triggers/listeners/types/index.ts';
 import type { FieldAliases } from '../../http/fields/field-aliases.ts';
-import { ID } from '../../http/fields/id.ts';
 import { explorerPage, pageFields, pageQuery } from '../../http/fields/paging.ts';
 import { Message, WorkError } from '../../http/fields/response-parts.ts';
 import { Title } from '../../http/fields/text.ts';
@@ -20,8 +20,8 @@ import {
   exampleListenerUpdate,
 } from './examples.ts';
 
-export const ListenerID = z.object({ listenerID: ID });
-export const ActionID = z.object({ listenerID: ID, actionID: ID });
+export const ListenerID = z.object({ listenerID: idOf('listener') });
+export const ActionID = z.object({ listenerID: idOf('listener'), actionID: idOf('listenerAction') });
 
 const MAX_ACTIONS = 50;
 
@@ -51,13 +51,13 @@ const settings = {
     'What follows the tenant in the URL of a webhook, with parameters such as `:orderID`',
   ),
   transformScript: z.string().max(50_000).nullish().describe('The code of the first `transform` action'),
-  folderID: ID.nullish(),
+  folderID: idOf('folder').nullish(),
 };
 
 export const ListenerCreate = z
   .object({
     listenerTitle: Title,
-    datasourceID: ID,
+    datasourceID: idOf('datasource'),
     listenerType: z.enum(listenerTypes).optional().describe('Default: the type of the datasource'),
     ...settings,
     actions: z.array(ActionCreate).max(MAX_ACTIONS).default([]),
@@ -67,7 +67,7 @@ export const ListenerCreate = z
 
 /** Absent fields stay as they are, null clears a field; the config is replaced as a whole. */
 export const ListenerUpdate = z
-  .object({ listenerTitle: Title.optional(), datasourceID: ID.optional(), ...settings })
+  .object({ listenerTitle: Title.optional(), datasourceID: idOf('datasource').optional(), ...settings })
   .transform(withEndpoint)
   .meta({ id: 'ListenerUpdate', examples: [exampleListenerUpdate] });
 
@@ -87,8 +87,8 @@ function withEndpoint<B extends z.output<z.ZodObject<typeof settings>>>(body: B,
 export const ListenerList = z.object({
   ...pageQuery(explorerPage),
   search: z.string().max(255).optional(),
-  folderID: ID.optional(),
-  datasourceID: ID.optional(),
+  folderID: idOf('folder').optional(),
+  datasourceID: idOf('datasource').optional(),
   listenerType: z.string().max(32).optional(),
   status: z.enum(['inactive', 'active', 'error']).optional(),
 });

@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import { NumberText } from '#shared/core/schema/number-text.ts';
+import { idOf } from '#shared/core/schema/reference.ts';
 import { IterationPath } from '#shared/workflow/progress/iteration-path.ts';
-import { ID } from '../../http/fields/id.ts';
 import { WorkError } from '../../http/fields/response-parts.ts';
 import { exampleShadow } from './event-examples.ts';
 import { EventID } from './event-schemas.ts';
 
-export const ShadowID = EventID.extend({ shadowID: ID.describe('The `instanceID` of the test run') });
+export const ShadowID = EventID.extend({ shadowID: idOf('run').describe('The `instanceID` of the test run') });
 
 /** The same range as for other requests that wait for a run. */
 export const ShadowQuery = z.object({
@@ -14,7 +14,9 @@ export const ShadowQuery = z.object({
 });
 
 const ofAction = {
-  actionID: ID.optional().describe('The action whose run is compared; without it, the first that has started one'),
+  actionID: idOf('listenerAction')
+    .optional()
+    .describe('The action whose run is compared; without it, the first that has started one'),
 };
 
 export const ShadowAction = z.object(ofAction);
@@ -22,7 +24,7 @@ export const ShadowAction = z.object(ofAction);
 export const ShadowReplay = z
   .object({
     version: z
-      .union([ID, z.int().min(1)])
+      .union([idOf('version'), z.int().min(1)])
       .optional()
       .describe('The id or the number of the version to run; without it, the one saved last, which may be a draft'),
     ...ofAction,

@@ -1,11 +1,11 @@
 import { z } from 'zod';
+import { idOf } from '#shared/core/schema/reference.ts';
 import { Notification } from '#shared/messaging/realtime/notifications.ts';
 import { Flag } from '../../http/fields/flag.ts';
-import { ID } from '../../http/fields/id.ts';
 import { pageFields, pageQuery, standardPage } from '../../http/fields/paging.ts';
 import { Message } from '../../http/fields/response-parts.ts';
 
-export const NotificationID = z.object({ notificationID: ID });
+export const NotificationID = z.object({ notificationID: idOf('notification') });
 
 export const NotificationList = z.object({
   ...pageQuery(standardPage),

@@ -1,10 +1,10 @@
 import { z } from 'zod';
+import { idOf } from '#shared/core/schema/reference.ts';
 import { oauthConnectionStates } from '#shared/entities/tables/oauth-connection.ts';
-import { ID } from '../../http/fields/id.ts';
 import { pageFields, pageQuery, standardPage } from '../../http/fields/paging.ts';
 import { exampleConnection } from './examples.ts';
 
-export const OAuthConnectionID = z.object({ oauthConnectionID: ID });
+export const OAuthConnectionID = z.object({ oauthConnectionID: idOf('oauthConnection') });
 
 export const OAuthConnectionList = z.object({
   ...pageQuery(standardPage),

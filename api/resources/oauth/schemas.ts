@@ -1,12 +1,12 @@
 import { z } from 'zod';
+import { idOf } from '#shared/core/schema/reference.ts';
 import { ProviderName } from '#shared/process/oauth-providers.ts';
-import { ID } from '../../http/fields/id.ts';
 
 export const Provider = z.object({ provider: ProviderName });
-export const TenantAtProvider = z.object({ provider: ProviderName, tenantID: ID });
+export const TenantAtProvider = z.object({ provider: ProviderName, tenantID: idOf('tenant') });
 
 export const StartQuery = z.object({
-  oauthConnectionID: ID.optional().meta({
+  oauthConnectionID: idOf('oauthConnection').optional().meta({
     description: 'The connection that gets new tokens, in the place of a new one',
   }),
 });

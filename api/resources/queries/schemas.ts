@@ -3,11 +3,11 @@ import { Caller } from '#shared/core/caller.ts';
 import { Json, JsonObject } from '#shared/core/json.ts';
 import { looseObject, withOthers } from '#shared/core/record.ts';
 import { givenInputs } from '#shared/core/schema/field-aliases.ts';
+import { idOf } from '#shared/core/schema/reference.ts';
 import { readBy } from '#shared/core/schema/walk.ts';
 import { ResultCursor } from '#shared/datasources/result-pages.ts';
 import type { FieldAliases } from '../../http/fields/field-aliases.ts';
 import { Flag } from '../../http/fields/flag.ts';
-import { ID } from '../../http/fields/id.ts';
 import { explorerPage, pageFields, pageQuery, standardPage } from '../../http/fields/paging.ts';
 import { Message, WorkError } from '../../http/fields/response-parts.ts';
 import { FormsByType } from '../../http/forms/form.ts';
@@ -22,7 +22,7 @@ import {
   exampleRun,
 } from './examples.ts';
 
-export const DataQueryID = z.object({ dataQueryID: ID });
+export const DataQueryID = z.object({ dataQueryID: idOf('dataQuery') });
 
 const Title = z.string().min(1).max(255);
 const Type = z.string().min(1).max(64);
@@ -31,19 +31,19 @@ const Type = z.string().min(1).max(64);
  * Options of a query: fields of its type, and those of every query. The datasource may be named among them or beside
  * them.
  */
-const Options = withOthers({ datasourceID: ID.nullish(), datasourceType: Type.nullish() }, Json).meta({
+const Options = withOthers({ datasourceID: idOf('datasource').nullish(), datasourceType: Type.nullish() }, Json).meta({
   id: 'DataQueryOptions',
   description: 'The fields depend on `datasourceType`: see `getDataQuerySchemas`',
 });
 
 /** Null or absent when the type needs no datasource. */
-const target = { datasourceID: ID.nullish(), datasourceType: Type.nullish() };
+const target = { datasourceID: idOf('datasource').nullish(), datasourceType: Type.nullish() };
 
 const described = {
   dataQueryDescription: z.string().max(10_000).nullish(),
   runOnLoad: z.boolean().optional(),
   isDisabled: z.boolean().optional(),
-  folderID: ID.nullish(),
+  folderID: idOf('folder').nullish(),
 };
 
 export const DataQueryCreate = z
@@ -115,7 +115,7 @@ export const DataQueryTest = z
 export const QueryGenerate = z
   .object({
     aiPrompt: z.string().min(1).max(20_000).describe('What the query should do'),
-    datasourceID: ID.nullish().describe("Absent: the tenant's own database"),
+    datasourceID: idOf('datasource').nullish().describe("Absent: the tenant's own database"),
   })
   .meta({ id: 'DataQueryGenerate', examples: [exampleGenerate] });
 
@@ -146,8 +146,8 @@ export const RunQuery = z.object({
 export const DataQueryList = z.object({
   ...pageQuery(explorerPage),
   search: z.string().max(255).optional(),
-  folderID: ID.optional(),
-  datasourceID: ID.optional(),
+  folderID: idOf('folder').optional(),
+  datasourceID: idOf('datasource').optional(),
 });
 
 export const RunList = z.object(pageQuery(standardPage));

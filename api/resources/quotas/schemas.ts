@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { type QuotaName, quotaNamesOf } from '#shared/access/quotas.ts';
-import { ID } from '../../http/fields/id.ts';
+import { idOf } from '#shared/core/schema/reference.ts';
 import { pageFields, pageQuery, standardPage } from '../../http/fields/paging.ts';
 import { exampleListedTenant, exampleQuotas } from './examples.ts';
 
-export const TenantID = z.object({ tenantID: ID });
-export const UserID = z.object({ userID: ID });
+export const TenantID = z.object({ tenantID: idOf('tenant') });
+export const UserID = z.object({ userID: idOf('user') });
 
 const Quota = z
   .object({

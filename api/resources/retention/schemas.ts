@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { ID } from '../../http/fields/id.ts';
+import { idOf } from '#shared/core/schema/reference.ts';
 import { exampleRetention } from './examples.ts';
 
-export const TenantID = z.object({ tenantID: ID });
-export const WorkflowID = z.object({ workflowID: ID });
+export const TenantID = z.object({ tenantID: idOf('tenant') });
+export const WorkflowID = z.object({ workflowID: idOf('workflow') });
 
 /**
  * The most runs of a workflow that may be kept: retention reads as many index entries to find older runs, in some

@@ -8,12 +8,13 @@ import {
   RolePermission,
 } from '#shared/access/policy/permissions.ts';
 import { quote } from '#shared/core/quote.ts';
+import { idOf } from '#shared/core/schema/reference.ts';
 import { ID } from '../../http/fields/id.ts';
 import { explorerPage, pageFields, pageQuery, standardPage } from '../../http/fields/paging.ts';
 import { requireOne, Title } from '../../http/fields/text.ts';
 import { exampleRepairedRole, exampleRole, exampleRoleCreate, exampleRoleUpdate } from './examples.ts';
 
-export const RoleID = z.object({ roleID: ID });
+export const RoleID = z.object({ roleID: idOf('role') });
 
 const maxPermissions = 500;
 
@@ -54,7 +55,7 @@ const settings = {
   roleTitle: Title.optional().describe('Another name for `roleName`'),
   roleDescription: z.string().max(10_000).nullish(),
   assetPermissions: z.array(AssetPermission).max(maxPermissions).optional(),
-  folderID: ID.nullish(),
+  folderID: idOf('folder').nullish(),
 };
 
 export const RoleCreate = z
@@ -71,14 +72,14 @@ export const RoleUpdate = z
 export const RoleList = z.object({
   ...pageQuery(explorerPage),
   search: z.string().max(255).optional(),
-  folderID: ID.optional(),
+  folderID: idOf('folder').optional(),
 });
 
 /** Roles of every tenant; `tenantID` narrows the list to one. */
 export const AllRolesList = z.object({
   ...pageQuery(standardPage),
   search: z.string().max(255).optional(),
-  tenantID: ID.optional(),
+  tenantID: idOf('tenant').optional(),
 });
 
 const HeldAssetPermission = z

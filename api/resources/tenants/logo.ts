@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { AppError } from '#shared/core/errors.ts';
+import { idOf } from '#shared/core/schema/reference.ts';
 import type { EntityManager } from '#shared/entities/orm.ts';
 import { TenantFile } from '#shared/entities/tables/tenant-file.ts';
 import { TenantLogo } from '#shared/entities/tables/tenant-logo.ts';
 import { publicRoute } from '../../context/routes.ts';
-import { ID } from '../../http/fields/id.ts';
 import { sendFile } from '../../http/response/send-file.ts';
 
 const headers = {
@@ -24,7 +24,7 @@ export const readLogo = publicRoute({
   path: '/api/v1/tenant-logos/:logoID',
   summary: "Get a tenant's logo",
   description: 'Returns the image. It needs no credential, so that a page can show it.',
-  params: z.object({ logoID: ID }),
+  params: z.object({ logoID: idOf('logo') }),
   produces: 'image/*',
   response: z.object({}),
 

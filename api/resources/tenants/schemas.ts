@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { idOf } from '#shared/core/schema/reference.ts';
 import { DatabaseURL } from '#shared/datasources/tenant-database/url.ts';
-import { ID } from '../../http/fields/id.ts';
 import { explorerPage, pageFields, pageQuery } from '../../http/fields/paging.ts';
 import { RoleReference } from '../../http/fields/response-parts.ts';
 import { Title } from '../../http/fields/text.ts';
@@ -16,7 +16,7 @@ import { logoPath } from './logo-path.ts';
 
 const Relationship = z.enum(['ADMIN', 'MEMBER']);
 
-export const TenantID = z.object({ tenantID: ID });
+export const TenantID = z.object({ tenantID: idOf('tenant') });
 
 const Description = z.string().max(10_000).nullish();
 

@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import { ToolApprovalPolicy as Policy } from '#shared/apps/ai/tool-approvals.ts';
 import { Json } from '#shared/core/json.ts';
+import { idOf } from '#shared/core/schema/reference.ts';
 import { exampleIDs, exampleTimes } from '../../http/fields/example-ids.ts';
 import { Flag } from '../../http/fields/flag.ts';
-import { ID } from '../../http/fields/id.ts';
 import { pageFields, pageQuery, standardPage } from '../../http/fields/paging.ts';
 
-export const ToolCallID = z.object({ toolCallID: ID });
+export const ToolCallID = z.object({ toolCallID: idOf('toolCall') });
 
 export const ToolApprovalList = z.object({
   ...pageQuery(standardPage),

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ID } from '../../http/fields/id.ts';
+import { idOf } from '#shared/core/schema/reference.ts';
 import { pageFields, pageQuery, standardPage } from '../../http/fields/paging.ts';
 import { RoleReference } from '../../http/fields/response-parts.ts';
 import { requireOne } from '../../http/fields/text.ts';
@@ -7,10 +7,10 @@ import { normalAddress } from '../../people/people.ts';
 import { examplePerson, exampleTenantUser, exampleUserAdd, exampleUserRoles } from './examples.ts';
 
 /** A member's user id, or the id of an invitation. */
-export const TenantUserID = z.object({ tenantUserID: ID });
+export const TenantUserID = z.object({ tenantUserID: idOf('user') });
 
 const RoleIDs = z
-  .array(ID)
+  .array(idOf('role'))
   .max(100)
   .transform((ids) => [...new Set(ids)]);
 
@@ -24,7 +24,7 @@ export const UserAdd = z
     userEmail: Address.optional(),
     tenantUserEmail: Address.optional().describe('Another name for `userEmail`'),
     roleIDs: RoleIDs.default([]),
-    folderID: ID.nullish(),
+    folderID: idOf('folder').nullish(),
   })
   .transform(({ userEmail, tenantUserEmail, ...rest }, check) => ({
     ...rest,
@@ -36,7 +36,7 @@ export const UserRoles = z
   .object({
     roleIDs: RoleIDs,
     userTenantRelationship: Relationship.optional(),
-    folderID: ID.nullish(),
+    folderID: idOf('folder').nullish(),
   })
   .meta({ id: 'TenantUserRoles', examples: [exampleUserRoles] });
 
@@ -44,7 +44,7 @@ export const UserRoles = z
 export const TenantUserList = z.object({
   ...pageQuery(standardPage),
   search: z.string().max(255).optional(),
-  folderID: ID.optional(),
+  folderID: idOf('folder').optional(),
 });
 
 export const UserList = z.object({ ...pageQuery(standardPage), search: z.string().max(255).optional() });
@@ -70,7 +70,7 @@ export const TenantUser = z
   })
   .meta({ id: 'TenantUser', examples: [exampleTenantUser] });
 
-export const UserID = z.object({ userID: ID });
+export const UserID = z.object({ userID: idOf('user') });
 
 export const UserBlock = z
   .object({ isDisabled: z.boolean() })

@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import { Json } from '#shared/core/json.ts';
 import { quote } from '#shared/core/quote.ts';
+import { idOf } from '#shared/core/schema/reference.ts';
 import { readable } from '#shared/workflow/reserved.ts';
 import { Flag } from '../../http/fields/flag.ts';
-import { ID } from '../../http/fields/id.ts';
 import { explorerPage, pageFields, pageQuery } from '../../http/fields/paging.ts';
 import { exampleVariable, exampleVariableCreate, exampleVariableUpdate } from './examples.ts';
 
-export const VariableID = z.object({ variableID: ID });
+export const VariableID = z.object({ variableID: idOf('variable') });
 
 /** A name that can stand behind a dot, in templates and in code: `vars.name`. */
 const Name = z

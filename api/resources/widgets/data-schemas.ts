@@ -2,9 +2,9 @@ import { z } from 'zod';
 import { Json, JsonObject } from '#shared/core/json.ts';
 import { LossyNumber, parseExact } from '#shared/core/lossless-json.ts';
 import { quote } from '#shared/core/quote.ts';
+import { idOf } from '#shared/core/schema/reference.ts';
 import { WidgetAnswer } from '#shared/messaging/queues/widget-data.ts';
 import { Flag } from '../../http/fields/flag.ts';
-import { ID } from '../../http/fields/id.ts';
 import { Message, WorkError } from '../../http/fields/response-parts.ts';
 import { Title } from '../../http/fields/text.ts';
 import { exampleBulkData, exampleBulkDataRequest, exampleData, exampleDataRequest } from './examples.ts';
@@ -54,7 +54,7 @@ export const WidgetDataRequest = z
 export const WidgetDataBulk = z
   .object({
     widgets: z
-      .array(z.object({ widgetID: ID, state: JsonObject.optional() }).meta({ id: 'WidgetDataItem' }))
+      .array(z.object({ widgetID: idOf('widget'), state: JsonObject.optional() }).meta({ id: 'WidgetDataItem' }))
       .min(1)
       .max(MAX_WIDGETS),
     state: State.describe('For the widgets without one of their own'),

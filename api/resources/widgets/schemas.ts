@@ -2,12 +2,13 @@ import { z } from 'zod';
 import { JsonObject } from '#shared/core/json.ts';
 import { looseObject } from '#shared/core/record.ts';
 import { ID } from '../../http/fields/id.ts';
+import { idOf } from '#shared/core/schema/reference.ts';
 import { explorerPage, pageFields, pageQuery } from '../../http/fields/paging.ts';
 import { Message } from '../../http/fields/response-parts.ts';
 import { Title } from '../../http/fields/text.ts';
 import { exampleSchemas, exampleWidget, exampleWidgetCreate, exampleWidgetUpdate } from './examples.ts';
 
-export const WidgetID = z.object({ widgetID: ID });
+export const WidgetID = z.object({ widgetID: idOf('widget') });
 
 /** Any text: a type without a description shows the raw results. */
 export const WidgetType = z.string().min(1).max(255);
@@ -23,7 +24,7 @@ const described = {
     .max(86_400)
     .optional()
     .describe('Seconds for which its data may be reused; 0: never. An admin UI asks again after them.'),
-  folderID: ID.nullish(),
+  folderID: idOf('folder').nullish(),
 };
 
 export const WidgetCreate = z
@@ -43,7 +44,7 @@ export const WidgetUpdate = z
 export const WidgetList = z.object({
   ...pageQuery(explorerPage),
   search: z.string().max(255).optional().describe('A part of the title'),
-  folderID: ID.optional(),
+  folderID: idOf('folder').optional(),
   widgetType: z.string().max(255).optional(),
 });
 

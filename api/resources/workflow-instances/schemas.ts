@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { Moment } from '#shared/core/schema/moment.ts';
 import { NumberText } from '#shared/core/schema/number-text.ts';
+import { idOf } from '#shared/core/schema/reference.ts';
 import { MapProgress } from '#shared/workflow/map-plan.ts';
 import { IterationPath } from '#shared/workflow/progress/iteration-path.ts';
 import { moreOfError } from '#shared/workflow/run-error.ts';
-import { ID } from '../../http/fields/id.ts';
 import { pageFields, pageQuery, standardPage } from '../../http/fields/paging.ts';
 import { WorkError } from '../../http/fields/response-parts.ts';
 import { VersionName } from '../../http/fields/version-name.ts';
@@ -14,16 +14,16 @@ import { Waiting, WaitReason } from '../../runs/wait-schemas.ts';
 import { exampleFailureHandling, exampleInstance, exampleInstanceSummary } from './examples.ts';
 
 const runFilter = {
-  workflowID: ID.optional(),
-  parentInstanceID: ID.optional(),
-  root: ID.optional().describe('This run and all that it started, at any depth'),
+  workflowID: idOf('workflow').optional(),
+  parentInstanceID: idOf('run').optional(),
+  root: idOf('run').optional().describe('This run and all that it started, at any depth'),
   status: Status.optional(),
   errorCode: z.string().max(64).optional(),
   tag: Tag.optional(),
   version: VersionName.optional().describe('The id of a version, or its number, which needs `workflowID`'),
   origin: z.enum(['workflow', 'appPage', 'listener', 'cron', 'direct', 'test']).optional(),
-  batch: ID.optional().describe('The id of a batch'),
-  rerunOf: ID.optional().describe('Runs that repeat this one'),
+  batch: idOf('batch').optional().describe('The id of a batch'),
+  rerunOf: idOf('run').optional().describe('Runs that repeat this one'),
   search: z
     .string()
     .trim()

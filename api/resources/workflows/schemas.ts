@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import { within } from '#shared/core/schema/issues.ts';
+import { idOf } from '#shared/core/schema/reference.ts';
 import { WorkflowEdge, WorkflowNode } from '#shared/workflow/graph/graph.ts';
 import { definitionIssues } from '#shared/workflow/inputs.ts';
 import { keyIssues } from '#shared/workflow/limits.ts';
 import { WorkflowOptions } from '#shared/workflow/options.ts';
 import { testMode } from '#shared/workflow/test-mode.ts';
 import type { FieldAliases } from '../../http/fields/field-aliases.ts';
-import { ID } from '../../http/fields/id.ts';
 import { explorerPage, pageFields, pageQuery } from '../../http/fields/paging.ts';
 import { Title } from '../../http/fields/text.ts';
 import { VersionInBody } from '../../http/fields/version-name.ts';
@@ -46,7 +46,7 @@ const draft = z.boolean().default(false).describe('Saves the graph without publi
 const described = {
   workflowDescription: z.string().max(10_000).nullish(),
   workflowOptions: Options.nullish(),
-  folderID: ID.nullish(),
+  folderID: idOf('folder').nullish(),
 };
 
 export const WorkflowCreate = z
@@ -92,7 +92,7 @@ export const WorkflowTest = z
     edges: Edges.optional(),
     workflowEdges: Edges.optional(),
     workflowOptions: Options.nullish(),
-    workflowID: ID.nullish().describe('The stored workflow that this is a test of'),
+    workflowID: idOf('workflow').nullish().describe('The stored workflow that this is a test of'),
     version: VersionInBody.optional().describe(
       'Without `nodes`: the id or the number of the version of the workflow to test; by default the one saved last',
     ),
@@ -119,7 +119,7 @@ export const WorkflowTest = z
 export const WorkflowList = z.object({
   ...pageQuery(explorerPage),
   search: z.string().max(255).optional(),
-  folderID: ID.optional(),
+  folderID: idOf('folder').optional(),
   fields: z.enum(['full', 'summary']).default('full').describe('`summary` leaves the graphs out'),
 });
 

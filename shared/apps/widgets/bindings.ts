@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { JsonObject } from '../../core/json.ts';
+import { idOf } from '../../core/schema/reference.ts';
 
 /** The data queries that one widget may bind. */
 export const MAX_BINDINGS = 20;
@@ -21,7 +22,7 @@ const Values = JsonObject.optional().meta({
 });
 
 const binding = {
-  dataQueryID: z.uuid().toLowerCase().meta({ title: 'Query', description: 'The id of the query to run' }),
+  dataQueryID: idOf('dataQuery').meta({ title: 'Query', description: 'The query to run' }),
   title: Title,
   executionOrder: Order,
   parameters: Parameters,

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { Json } from '../../core/json.ts';
 import { Pairs } from '../../core/schema/pairs.ts';
+import { idOf } from '../../core/schema/reference.ts';
 import { destination, secret } from '../../core/schema/secret.ts';
 import {
   apiKeyValue,
@@ -168,9 +169,9 @@ export const restapi = defineDatasource({
         title: 'OAuth 2.0 client credentials',
         description: 'For the authentication `oauth2`: where a token is fetched, and with which credentials',
       }),
-    oauthConnectionID: z.uuid().toLowerCase().optional().meta({
+    oauthConnectionID: idOf('oauthConnection').optional().meta({
       title: 'OAuth connection',
-      description: 'For the authentication `oauthConnection`: id of the account that was connected at a provider',
+      description: 'For the authentication `oauthConnection`: the account that was connected at a provider',
     }),
     headers: SecretPairs.meta({ title: 'Headers', description: 'Sent with every request' }),
     queryParams: SecretPairs.meta({ title: 'Query parameters', description: 'Added to the URL of every request' }),

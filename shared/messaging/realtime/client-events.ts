@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { Json, JsonObject } from '../../core/json.ts';
 import { givenInputs, type InputsByName } from '../../core/schema/field-aliases.ts';
+import { idOf } from '../../core/schema/reference.ts';
 import { RunStatus } from '../../workflow/progress/status.ts';
 import { BridgeMode } from './widget-events.ts';
 
 /** An id, converted to lower case as it is in rules and rows. */
-const ID = z.uuid().toLowerCase();
 
 const LastSeq = z.int().min(0).describe('The events after this number are sent: that of the last one the client has');
 
@@ -17,7 +17,7 @@ const Key = z
 
 /** Older clients call a run's id `runId`. */
 const RunJoin = z
-  .object({ instanceID: ID.optional(), runId: ID.optional(), lastSeq: LastSeq.default(0) })
+  .object({ instanceID: idOf('run').optional(), runId: idOf('run').optional(), lastSeq: LastSeq.default(0) })
   .transform(({ instanceID, runId, lastSeq }, check) => {
     const id = instanceID ?? runId;
     if (id) return { instanceID: id, lastSeq };
@@ -67,11 +67,11 @@ const WidgetConnect = z
     mode: BridgeMode.default('execute').describe(
       '`execute` starts a run, `subscribe` attaches to a run, `replay` tells once what a run has come to',
     ),
-    workflowID: ID.optional().describe('To execute'),
-    instanceID: ID.optional().describe('To subscribe to, or to replay'),
+    workflowID: idOf('workflow').optional().describe('To execute'),
+    instanceID: idOf('run').optional().describe('To subscribe to, or to replay'),
     ...inputs,
-    tenantID: ID.optional().describe('If it is given, the workflow or the run must be of this tenant'),
-    appPageID: ID.optional().describe('To execute, with `workflowAlias`, what an app page binds'),
+    tenantID: idOf('tenant').optional().describe('If it is given, the workflow or the run must be of this tenant'),
+    appPageID: idOf('appPage').optional().describe('To execute, with `workflowAlias`, what an app page binds'),
     workflowAlias: z.string().min(1).max(255).optional(),
     lastSeq: LastSeq.optional().describe('Absent: a run that is subscribed to is told from now on'),
     idempotencyKey: Key.optional(),
@@ -93,7 +93,7 @@ export type WidgetConnect = z.output<typeof WidgetConnect>;
 
 const WidgetInput = z.object({
   widgetID: WidgetKey,
-  instanceID: ID.optional().describe('By default the run to which the widget is connected'),
+  instanceID: idOf('run').optional().describe('By default the run to which the widget is connected'),
   inputType: z.string().min(1).max(255).describe('`form_submit`, `filter_change`, `action`, or another word'),
   data: Json.default(null),
   idempotencyKey: Key.optional(),
@@ -104,7 +104,7 @@ const WidgetRefresh = z
   .object({
     widgetID: WidgetKey,
     ...inputs,
-    tenantID: ID.optional(),
+    tenantID: idOf('tenant').optional(),
     idempotencyKey: Key.optional(),
   })
   .transform(withInputs);

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { JsonObject } from '../../core/json.ts';
+import { idOf } from '../../core/schema/reference.ts';
 
 /** Policy for a tick that is due while the work of an earlier one goes on. */
 export const OverlapPolicy = z.enum(['allow', 'skip', 'queue-one', 'cancel-old']);
@@ -12,13 +13,12 @@ export type MissedRunPolicy = z.infer<typeof MissedRunPolicy>;
 export const CronJobType = z.enum(['workflow', 'dataQuery']);
 export type CronJobType = z.infer<typeof CronJobType>;
 
-const ID = z.uuid().toLowerCase();
 const inputValues = JsonObject.default({});
 
 /** Config of each type of cron job, as it is stored. */
 export const configs = {
-  workflow: z.object({ workflowID: ID, inputValues }),
-  dataQuery: z.object({ dataQueryID: ID, inputValues }),
+  workflow: z.object({ workflowID: idOf('workflow'), inputValues }),
+  dataQuery: z.object({ dataQueryID: idOf('dataQuery'), inputValues }),
 } satisfies Record<CronJobType, z.ZodType>;
 
 export interface CronTarget {

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { Permission } from '../../access/policy/permissions.ts';
 import { Json, JsonObject } from '../../core/json.ts';
 import type { Issue } from '../../core/schema/issues.ts';
+import { idOf } from '../../core/schema/reference.ts';
 import { codeFault } from '../../workflow/check-syntax.ts';
 import { Comparison } from '../../workflow/nodes/kinds/condition.ts';
 import { faultsOf, hasBraces, textsOf } from '../../workflow/templates/templates.ts';
@@ -78,7 +79,7 @@ export const triggerWorkflow = defineAction({
   type: 'trigger_workflow',
   label: 'Start a workflow',
   config: z.object({
-    workflowID: z.uuid().toLowerCase().meta({ title: 'Workflow', description: 'The id of the workflow to start' }),
+    workflowID: idOf('workflow').meta({ title: 'Workflow', description: 'The workflow to start' }),
     inputValues,
   }),
   names: { field: 'workflowID', resource: 'workflow', permission: 'workflow.execute' },
@@ -88,7 +89,7 @@ export const triggerQuery = defineAction({
   type: 'trigger_query',
   label: 'Run a data query',
   config: z.object({
-    dataQueryID: z.uuid().toLowerCase().meta({ title: 'Data query', description: 'The id of the query to run' }),
+    dataQueryID: idOf('dataQuery').meta({ title: 'Data query', description: 'The query to run' }),
     inputValues,
   }),
   names: { field: 'dataQueryID', resource: 'dataquery', permission: 'dataquery.execute' },
@@ -121,10 +122,10 @@ export const pushToAppPage = defineAction({
   type: 'push_to_app_page',
   label: 'Push to an app page',
   config: z.object({
-    appPageID: z
-      .uuid()
-      .toLowerCase()
-      .meta({ title: 'App page', description: 'The id of the page whose viewers get the event' }),
+    appPageID: idOf('appPage').meta({
+      title: 'App page',
+      description: 'The page whose viewers get the event',
+    }),
     channelName: z.string().min(1).max(255).optional().meta({
       title: 'Channel',
       description: 'Name by which the page knows the events. Empty: `listener:` and the id of the listener',

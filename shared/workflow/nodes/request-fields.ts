@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { referring } from '../../core/schema/reference.ts';
 import { waiting } from './common.ts';
 import { Reminder } from './reminders.ts';
 
@@ -33,8 +34,7 @@ export const requestFields = {
    * The people who may answer: ids or verified addresses of users, ids or names of roles; as a list, or as a text with commas. Absent: all who
    * may execute the workflow. Empty is refused, because a template that is empty by mistake would let everyone answer.
    */
-  approvers: z
-    .union([Name, z.array(Name).min(1).max(100)])
+  approvers: referring(z.union([Name, z.array(Name).min(1).max(100)]), 'user', 'role')
     .optional()
     .meta({
       title: 'Who may answer',

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { Moment } from '#shared/core/schema/moment.ts';
-import { ID } from '../../../http/fields/id.ts';
+import { idOf } from '#shared/core/schema/reference.ts';
 import { pageFields, pageQuery, standardPage } from '../../../http/fields/paging.ts';
 import { Message } from '../../../http/fields/response-parts.ts';
 import { exampleBackfill, exampleBackfillCreate } from '../examples.ts';
 
-export const BackfillID = z.object({ cronJobID: ID, backfillID: ID });
+export const BackfillID = z.object({ cronJobID: idOf('cronJob'), backfillID: idOf('backfill') });
 
 export const BackfillList = z.object(pageQuery(standardPage));
 

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { AppError } from '#shared/core/errors.ts';
 import { quote } from '#shared/core/quote.ts';
+import { idOf } from '#shared/core/schema/reference.ts';
 import { TenantFile } from '#shared/entities/tables/tenant-file.ts';
 import { saveFile } from '../../../assets/save-file.ts';
 import { tenantRoute } from '../../../context/routes.ts';
-import { ID } from '../../../http/fields/id.ts';
 import { Message } from '../../../http/fields/response-parts.ts';
 import { UPLOAD } from '../../../http/request/upload.ts';
 import { noFile, sendFile } from '../../../http/response/send-file.ts';
@@ -53,7 +53,7 @@ const FilePath = z
   .max(255)
   .transform((path, check) => {
     const [, tenantID, fileID] = /^widget-files\/([^/]+)\/([^/]+)$/.exec(path) ?? [];
-    const ids = z.object({ tenantID: ID, fileID: ID }).safeParse({ tenantID, fileID });
+    const ids = z.object({ tenantID: idOf('tenant'), fileID: idOf('file') }).safeParse({ tenantID, fileID });
     if (ids.success) return ids.data;
     check.addIssue({ code: 'custom', message: `expected the filePath of an uploaded file, received ${quote(path)}` });
     return z.NEVER;

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Permission } from '#shared/access/policy/permissions.ts';
 import { AppError } from '#shared/core/errors.ts';
+import { idOf } from '#shared/core/schema/reference.ts';
 import type { EntityManager } from '#shared/entities/orm.ts';
 import { AppPage } from '#shared/entities/tables/app-page.ts';
 import { Dashboard } from '#shared/entities/tables/dashboard.ts';
@@ -8,7 +9,6 @@ import { TenantFile } from '#shared/entities/tables/tenant-file.ts';
 import { Widget } from '#shared/entities/tables/widget.ts';
 import { tenantRoute } from '../../../context/routes.ts';
 import { Flag } from '../../../http/fields/flag.ts';
-import { ID } from '../../../http/fields/id.ts';
 import { findPage, pageFields, pageQuery, standardPage } from '../../../http/fields/paging.ts';
 import { Message } from '../../../http/fields/response-parts.ts';
 import { noFile } from '../../../http/response/send-file.ts';
@@ -49,7 +49,7 @@ export const deleteWidgetFile = tenantRoute({
     'Deletes a file. While widgets, app pages or dashboards name it, that is a CONFLICT that lists them; with `force` they show nothing in its place from then on.',
   permission: 'widget.delete',
   onWholeType: true,
-  params: z.object({ tenantID: ID, widgetFileID: ID }),
+  params: z.object({ tenantID: idOf('tenant'), widgetFileID: idOf('widgetFile') }),
   query: z.object({ force: Flag.describe('Deletes the file although widgets use it') }),
   response: z.object({ message: Message }),
   errors: ['409'],

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { Json, JsonObject } from '#shared/core/json.ts';
+import { idOf } from '#shared/core/schema/reference.ts';
 import { ID } from '../../../http/fields/id.ts';
 import { pageFields, pageQuery, standardPage } from '../../../http/fields/paging.ts';
 import { Message } from '../../../http/fields/response-parts.ts';
@@ -7,7 +8,7 @@ import { Title } from '../../../http/fields/text.ts';
 import { WidgetType } from '../schemas.ts';
 import { exampleBundle, exampleEntry, exampleInstallation, examplePreview } from './examples.ts';
 
-export const EntryID = z.object({ libraryEntryID: ID });
+export const EntryID = z.object({ libraryEntryID: idOf('libraryEntry') });
 
 const Dependency = z.object({
   type: z.string().max(64),

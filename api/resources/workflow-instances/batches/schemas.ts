@@ -1,17 +1,17 @@
 import { z } from 'zod';
-import { ID } from '../../../http/fields/id.ts';
+import { idOf } from '#shared/core/schema/reference.ts';
 import { pageFields, pageQuery, standardPage } from '../../../http/fields/paging.ts';
 import { Label, Stored } from '../../../runs/run-schemas.ts';
 import { exampleBatch, exampleCancelMany, exampleRerunMany } from '../examples.ts';
 import { RerunFrom, RerunVersion } from '../rerun/schemas.ts';
 import { InstanceFilter } from '../schemas.ts';
 
-export const BatchID = z.object({ batchID: ID });
+export const BatchID = z.object({ batchID: idOf('batch') });
 
 /** Runs of one status that a list counts at most. One request starts no more runs than this. */
 export const MAX_COUNTED = 1_000;
 
-export const BatchList = z.object({ ...pageQuery(standardPage), workflowID: ID.optional() });
+export const BatchList = z.object({ ...pageQuery(standardPage), workflowID: idOf('workflow').optional() });
 
 export const RerunMany = z
   .object({

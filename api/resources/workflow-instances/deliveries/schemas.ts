@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { ID } from '../../../http/fields/id.ts';
+import { idOf } from '#shared/core/schema/reference.ts';
 import { pageFields, pageQuery, standardPage } from '../../../http/fields/paging.ts';
 import { exampleDelivery } from '../examples.ts';
 
-export const DeliveryID = z.object({ deliveryID: ID });
+export const DeliveryID = z.object({ deliveryID: idOf('delivery') });
 
 const Status = z.enum(['PENDING', 'DELIVERED', 'FAILED']).meta({ id: 'DeliveryStatus' });
 

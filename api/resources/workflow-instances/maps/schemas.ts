@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { NumberText } from '#shared/core/schema/number-text.ts';
+import { idOf } from '#shared/core/schema/reference.ts';
 import { IterationPath } from '#shared/workflow/progress/iteration-path.ts';
-import { ID } from '../../../http/fields/id.ts';
 import { Status } from '../../../runs/run-schemas.ts';
 import { exampleMapChunk } from '../examples.ts';
 
-export const MapID = z.object({ instanceID: ID, mapID: ID });
+export const MapID = z.object({ instanceID: idOf('run'), mapID: idOf('map') });
 
 export const MapChunkList = z.object({
   item: NumberText(z.int().min(0).max(Number.MAX_SAFE_INTEGER)).optional().describe('The chunk that has this item'),

@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import { quote } from '#shared/core/quote.ts';
 import { NumberText } from '#shared/core/schema/number-text.ts';
+import { idOf } from '#shared/core/schema/reference.ts';
 import { IterationPath } from '#shared/workflow/progress/iteration-path.ts';
-import { ID } from '../../../http/fields/id.ts';
 import { StatusOfNode, Stored } from '../../../runs/run-schemas.ts';
 import { exampleStepInput } from '../examples.ts';
 import { doubts } from './fill-settings.ts';
 
-export const StepOfInstance = z.object({ instanceID: ID, nodeID: z.string().min(1).max(255) });
+export const StepOfInstance = z.object({ instanceID: idOf('run'), nodeID: z.string().min(1).max(255) });
 
 const Iterations = z
   .string()

@@ -1,16 +1,16 @@
 import { z } from 'zod';
 import { AppError } from '#shared/core/errors.ts';
+import { idOf } from '#shared/core/schema/reference.ts';
 import { inTransaction, type Pool } from '#shared/db/pool.ts';
 import { onClient } from '#shared/db/query.ts';
 import { INTAKE_PAUSE_CHANNEL, type IntakePauseUpdate } from '#shared/messaging/realtime/intake-pause.ts';
 import { recordUpdate } from '../../../audit/changes.ts';
 import type { ApiContext } from '../../../context/context.ts';
 import { tenantRoute } from '../../../context/routes.ts';
-import { ID } from '../../../http/fields/id.ts';
 import { WorkflowID } from '../../../runs/run-schemas.ts';
 import { exampleIntake } from '../examples.ts';
 
-const TenantID = z.object({ tenantID: ID });
+const TenantID = z.object({ tenantID: idOf('tenant') });
 
 /** The answer of all four routes. */
 const Intake = z

@@ -2,11 +2,12 @@ import { z } from 'zod';
 import { JsonObject } from '#shared/core/json.ts';
 import { looseObject } from '#shared/core/record.ts';
 import { ID } from '../../../http/fields/id.ts';
+import { idOf } from '#shared/core/schema/reference.ts';
 import { pageFields, pageQuery, standardPage } from '../../../http/fields/paging.ts';
 import { ChangedPaths } from '../../../http/fields/version-name.ts';
 import { exampleDiff, exampleVersion, exampleVersionSummary } from '../examples.ts';
 
-export const VersionID = z.object({ workflowID: ID, versionID: ID });
+export const VersionID = z.object({ workflowID: idOf('workflow'), versionID: idOf('version') });
 
 export const VersionList = z.object(pageQuery(standardPage));
 

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { JsonObject } from '../../../core/json.ts';
+import { idOf } from '../../../core/schema/reference.ts';
 import { OutputVariable, working } from '../common.ts';
 import { defineNode } from '../define-node.ts';
 
@@ -9,7 +10,7 @@ export const dataQuery = defineNode({
   label: 'Data query',
   config: z.object({
     ...working,
-    dataQueryID: z.uuid().toLowerCase().meta({ title: 'Query', description: 'The id of the query to run' }),
+    dataQueryID: idOf('dataQuery').meta({ title: 'Query', description: 'The query to run' }),
     inputValues: JsonObject.default({}).meta({
       title: 'Inputs',
       description: 'By the names of its inputs; templates are filled',

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { JsonObject } from '../../../core/json.ts';
+import { idOf } from '../../../core/schema/reference.ts';
 import { OutputVariable, waiting } from '../common.ts';
 import { defineNode } from '../define-node.ts';
 
@@ -12,7 +13,7 @@ export const subWorkflow = defineNode({
   label: 'Sub-workflow',
   config: z.object({
     ...waiting,
-    childWorkflowID: z.uuid().toLowerCase().meta({ title: 'Workflow', description: 'The id of the workflow to run' }),
+    childWorkflowID: idOf('workflow').meta({ title: 'Workflow', description: 'The workflow to run' }),
     inputMapping: JsonObject.default({}).meta({
       title: 'Inputs',
       description: 'By the names of its inputs; templates are filled',

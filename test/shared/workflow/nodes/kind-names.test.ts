@@ -32,6 +32,7 @@ const otherMeanings: readonly [path: string, words: readonly string[], meaning: 
   ['api/bundles/assets/tables.ts', ['dataQuery', 'join', 'set'], 'a type of asset, and words of SQL'],
   ['api/bundles/assets/references.ts', ['dataQuery'], 'a type of asset'],
   ['api/bundles/assets/bundle-types.ts', ['dataQuery'], 'a type of asset'],
+  ['shared/core/schema/reference.ts', ['dataQuery', 'map'], 'types of ids'],
   ['api/resources/overview/schemas.ts', ['dataQuery'], 'a type of asset'],
   ['ops/console/client/search.ts', ['dataQuery'], 'a type of asset'],
   ['api/resources/queries/clone.ts', ['dataQuery'], 'a type of folder'],
@@ -102,7 +103,7 @@ const otherMeanings: readonly [path: string, words: readonly string[], meaning: 
 
 const kinds = nodes.map(({ kind }) => kind).join('|');
 const mentions = [
-  new RegExp(`(?<!\\b\\w*(?:on|once|off|emit|Listeners?)\\([^)]*)(['"\`])(${kinds})\\1`, 'g'),
+  new RegExp(`(?<!\\b\\w*(?:on|once|off|emit|Listeners?|idOf)\\([^)]*)(['"\`])(${kinds})\\1`, 'g'),
   // A table by kind. Other names of kinds are also names of ordinary fields.
   /(?<=^|[\s{,(])()(dataCollection|javascript|subWorkflow)\??:/g,
   new RegExp(`(?<=^import \\{[^}]*)()\\b(${kinds})\\b(?=[^}]*\\} from '[^']*nodes/)`, 'g'),
@@ -129,6 +130,7 @@ test('the ways to name a kind are found', () => {
     `stream.on('end', done);`,
     `await once(stream, 'end');`,
     `client.removeAllListeners('end');`,
+    `dataQueryID: idOf('dataQuery').optional(),`,
     `/** As 'end' does. */`,
     `import { CollectionField } from '#shared/workflow/nodes/kinds/data-collection.ts';`,
     `const end = start + 1;`,
