@@ -124,6 +124,10 @@ function EditedCanvas(props: CanvasProps) {
   const link = ({ source, target, sourceHandle }: Connection | Edge) => ({
     ...{ source: stepOfNode(source), target: stepOfNode(target), exit: sourceHandle ?? 'output' },
   });
+  const positions = useMemo(
+    () => new Map([...layout.positions, ...draft.notes.map(({ id, position }) => [id, position] as const)]),
+    [layout.positions, draft.notes],
+  );
   const { screenToFlowPosition } = useReactFlow();
   const onConnectEnd = (event: MouseEvent | TouchEvent, { isValid, fromHandle, toNode }: FinalConnectionState) => {
     if (isValid || toNode || fromHandle?.type !== 'source') return;
@@ -169,7 +173,7 @@ function EditedCanvas(props: CanvasProps) {
         deleteKeyCode={isReadOnly ? null : 'Delete'}
         minZoom={0.05}
       >
-        <Views sought={props.sought} tidied={props.tidied} positions={layout.positions} />
+        <Views sought={props.sought} tidied={props.tidied} positions={positions} />
       </GraphView>
     </EditedGraph.Provider>
   );
