@@ -12,6 +12,14 @@ import { actions } from '#shared/triggers/listeners/actions.ts';
 import { nodes } from '#shared/workflow/nodes/index.ts';
 
 const REFERENCE = 'x-reference';
+const INPUTS_OF = 'x-inputs-of';
+
+/** The answers with the forms of all kinds of assets, which these routes make from contracts alone. */
+const forms = await Promise.all(
+  routes
+    .filter(({ path }) => /\/schemas$/.test(path) && !/\/database\/schemas$/.test(path))
+    .map((route) => (route as unknown as { handle(input: object): Promise<unknown> }).handle({ query: {} })),
+);
 
 /** Ids that clients send and that name no type, each with the reason. */
 const EXCEPTIONS: Readonly<Record<string, string>> = {
@@ -60,12 +68,8 @@ const KEYWORDS: ReadonlySet<string> = new Set(
   'properties items anyOf oneOf allOf additionalProperties propertyNames prefixItems'.split(' '),
 );
 
-test('an id in a served form says what it names', async () => {
-  const served = routes.filter(({ path }) => /\/schemas$/.test(path) && !/\/database\/schemas$/.test(path));
-  const answers = await Promise.all(
-    served.map((route) => (route as unknown as { handle(input: object): Promise<unknown> }).handle({ query: {} })),
-  );
-  const ids = answers.flatMap((answer) => [...schemasIn(answer)]).filter(({ format }) => format === 'uuid');
+test('an id in a served form says what it names', () => {
+  const ids = forms.flatMap((answer) => [...schemasIn(answer)]).filter(({ format }) => format === 'uuid');
 
   expect(ids.length).toBeGreaterThan(40);
   expect(ids.filter((schema) => !(REFERENCE in schema))).toEqual([]);
@@ -111,6 +115,19 @@ function referenceAt(config: z.ZodType, path: readonly string[]): unknown {
     REFERENCE
   ];
 }
+
+test('a field with inputs leads to a query or a workflow beside it', () => {
+  const found = forms.flatMap((answer) =>
+    [...schemasIn(answer)].flatMap(({ properties = {} }) =>
+      Object.entries(properties).flatMap(([name, { [INPUTS_OF]: of }]) =>
+        of === undefined ? [] : [[name, of, properties[String(of)]?.[REFERENCE]]],
+      ),
+    ),
+  );
+
+  expect(found).toContainEqual(['inputMapping', 'childWorkflowID', 'workflow']);
+  expect(found.filter(([, , type]) => type !== 'workflow' && type !== 'dataQuery')).toEqual([]);
+});
 
 test('the type of an id survives wrapping and describing', () => {
   const shape = z.object({

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { JsonObject } from '../../core/json.ts';
-import { idOf } from '../../core/schema/reference.ts';
+import { idOf, inputsOf } from '../../core/schema/reference.ts';
 
 /** The data queries that one widget may bind. */
 export const MAX_BINDINGS = 20;
@@ -16,7 +16,7 @@ const Parameters = JsonObject.default({}).meta({
   title: 'Parameters',
   description: 'Properties of the dataset in a chart, such as its colours',
 });
-const Values = JsonObject.optional().meta({
+const Values = inputsOf(JsonObject.optional(), 'dataQueryID').meta({
   title: 'Inputs',
   description: 'Values of the inputs of the query; templates such as {{state.region}} are filled',
 });

@@ -20,3 +20,11 @@ export function referring<S extends z.ZodType>(schema: S, ...types: [ReferencedT
 export function idOf(type: ReferencedType) {
   return referring(z.uuid().toLowerCase(), type);
 }
+
+/**
+ * Declares a field to hold the inputs of what another field of the same object names, by their names. The JSON schema shows that field as
+ * `x-inputs-of`, by which an editor draws the declared inputs.
+ */
+export function inputsOf<S extends z.ZodType>(schema: S, field: string): S {
+  return schema.meta({ 'x-inputs-of': field }) as S;
+}

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Permission } from '../../access/policy/permissions.ts';
 import { Json, JsonObject } from '../../core/json.ts';
 import type { Issue } from '../../core/schema/issues.ts';
-import { idOf } from '../../core/schema/reference.ts';
+import { idOf, inputsOf } from '../../core/schema/reference.ts';
 import { codeFault } from '../../workflow/check-syntax.ts';
 import { Comparison } from '../../workflow/nodes/kinds/condition.ts';
 import { faultsOf, hasBraces, textsOf } from '../../workflow/templates/templates.ts';
@@ -80,7 +80,7 @@ export const triggerWorkflow = defineAction({
   label: 'Start a workflow',
   config: z.object({
     workflowID: idOf('workflow').meta({ title: 'Workflow', description: 'The workflow to start' }),
-    inputValues,
+    inputValues: inputsOf(inputValues, 'workflowID'),
   }),
   names: { field: 'workflowID', resource: 'workflow', permission: 'workflow.execute' },
 });
@@ -90,7 +90,7 @@ export const triggerQuery = defineAction({
   label: 'Run a data query',
   config: z.object({
     dataQueryID: idOf('dataQuery').meta({ title: 'Data query', description: 'The query to run' }),
-    inputValues,
+    inputValues: inputsOf(inputValues, 'dataQueryID'),
   }),
   names: { field: 'dataQueryID', resource: 'dataquery', permission: 'dataquery.execute' },
 });

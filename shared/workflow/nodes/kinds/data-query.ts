@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { JsonObject } from '../../../core/json.ts';
-import { idOf } from '../../../core/schema/reference.ts';
+import { idOf, inputsOf } from '../../../core/schema/reference.ts';
 import { OutputVariable, working } from '../common.ts';
 import { defineNode } from '../define-node.ts';
 
@@ -11,7 +11,7 @@ export const dataQuery = defineNode({
   config: z.object({
     ...working,
     dataQueryID: idOf('dataQuery').meta({ title: 'Query', description: 'The query to run' }),
-    inputValues: JsonObject.default({}).meta({
+    inputValues: inputsOf(JsonObject.default({}), 'dataQueryID').meta({
       title: 'Inputs',
       description: 'By the names of its inputs; templates are filled',
     }),

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { JsonObject } from '../../../core/json.ts';
-import { idOf } from '../../../core/schema/reference.ts';
+import { idOf, inputsOf } from '../../../core/schema/reference.ts';
 import { OutputVariable, waiting } from '../common.ts';
 import { defineNode } from '../define-node.ts';
 
@@ -14,7 +14,7 @@ export const subWorkflow = defineNode({
   config: z.object({
     ...waiting,
     childWorkflowID: idOf('workflow').meta({ title: 'Workflow', description: 'The workflow to run' }),
-    inputMapping: JsonObject.default({}).meta({
+    inputMapping: inputsOf(JsonObject.default({}), 'childWorkflowID').meta({
       title: 'Inputs',
       description: 'By the names of its inputs; templates are filled',
     }),
