@@ -10,6 +10,7 @@ import { hostileTests } from './browser/hostile.ts';
 import { largeTests } from './browser/large.ts';
 import { listenerTests } from './browser/listeners.ts';
 import { peopleTests } from './browser/people.ts';
+import { pickerTests } from './browser/pickers.ts';
 import { questionTests } from './browser/questions.ts';
 import { runTests } from './browser/runs.ts';
 import { settingsTests } from './browser/settings.ts';
@@ -38,6 +39,7 @@ describe.skipIf(found.path === null)('the console', () => {
   describe('questions', () => questionTests(() => stage));
   describe('workflows', () => workflowTests(() => stage));
   describe('building', () => buildingTests(() => stage));
+  describe('pickers', () => pickerTests(() => stage));
   describe('queries and cron jobs', () => assetTests(() => stage));
   describe('listeners', () => listenerTests(() => stage));
   describe('the fleet', () => fleetTests(() => stage));

@@ -13,9 +13,17 @@ import { useTenantRoom } from '../client/tenant-room.ts';
 import { Commands } from '../shell/commands.tsx';
 import { type Page, pages } from '../shell/pages.ts';
 import { SchemeSwitch } from '../shell/scheme.tsx';
+import { CreateHere } from '../ui/create-here.ts';
 import { Icon } from '../ui/icon.tsx';
 
 const Palette = lazy(() => import('./palette.tsx').then(({ Palette: one }) => ({ default: one })));
+
+/** Dialogs that create what a field names, beside the field. */
+const dialogs = {
+  workflow: lazy(() => import('./create-dialogs.tsx').then(({ WorkflowDialog: one }) => ({ default: one }))),
+  dataQuery: lazy(() => import('./create-dialogs.tsx').then(({ QueryDialog: one }) => ({ default: one }))),
+  datasource: lazy(() => import('./create-dialogs.tsx').then(({ DatasourceDialog: one }) => ({ default: one }))),
+};
 
 /** Header, navigation and the page. */
 export function Shell() {
@@ -88,7 +96,9 @@ export function Shell() {
           </AppShell.Navbar>
         )}
         <AppShell.Main id="content" tabIndex={-1}>
-          <Outlet />
+          <CreateHere value={dialogs}>
+            <Outlet />
+          </CreateHere>
         </AppShell.Main>
       </AppShell>
     </>

@@ -1,37 +1,29 @@
 import { Checkbox, Paper, Select } from '@mantine/core';
-import { useQuery } from '@tanstack/react-query';
 import { type AuditFilter, auditMethods, auditTypes } from '../client/audit-filter.ts';
-import { useMay } from '../client/may.ts';
-import { membersRead } from '../client/members.ts';
 import { MomentInput } from '../ui/moment-input.tsx';
+import { Picker } from '../ui/picker.tsx';
 import { TextFilter } from '../ui/text-filter.tsx';
 
 interface Props {
-  tenantID: string;
   filter: AuditFilter;
   onFilter: (filter: AuditFilter) => void;
 }
 
-export function Filters({ tenantID, filter, onFilter }: Props) {
-  const may = useMay();
-  const { data: members = new Map<string, string>() } = useQuery({
-    ...membersRead(tenantID),
-    enabled: may('user.list'),
-  });
+export function Filters({ filter, onFilter }: Props) {
   const set = (change: { [K in keyof AuditFilter]: AuditFilter[K] | undefined }) => {
     const next = { ...filter, ...change };
     onFilter(Object.fromEntries(Object.entries(next).filter(([, value]) => value !== undefined)));
   };
-  const people = [...members].map(([value, label]) => ({ value, label }));
-  const isUnknown = filter.userID !== undefined && !members.has(filter.userID);
   return (
     <search aria-label="Filter the audit trail">
       <Paper withBorder p="sm" mb="md" className="filters">
-        <Choice
+        <Picker
+          types={['user']}
           label="Actor"
-          data={isUnknown ? [...people, { value: filter.userID ?? '', label: filter.userID ?? '' }] : people}
+          placeholder="Any"
+          isFilter
           value={filter.userID}
-          onSet={(userID) => set({ userID })}
+          onChange={(userID) => set({ userID })}
         />
         <Choice
           label="Action"

@@ -24,25 +24,6 @@ export function datasourcesRead(tenantID: string, filter: ListFilter) {
   });
 }
 
-/** For a choice of them: the newest thousand, which is the quota of a tenant. */
-export function allDatasourcesRead(tenantID: string) {
-  return queryOptions({
-    queryKey: ['datasources', tenantID, 'all'],
-    queryFn: async () => {
-      const found: Schemas['Datasource'][] = [];
-      let cursor: string | null = null;
-      do {
-        const query: { limit: number; cursor?: string } = { limit: 100, ...(cursor && { cursor }) };
-        const page = await body(rest.GET(DATASOURCES, { params: { path: { tenantID }, query } }));
-        found.push(...page.datasources);
-        cursor = page.nextCursor;
-      } while (cursor && found.length < 1_000);
-      return found;
-    },
-    staleTime: 10_000,
-  });
-}
-
 export function datasourceRead(path: DatasourceIDs) {
   return queryOptions({
     queryKey: ['datasources', path.tenantID, 'one', path.datasourceID],

@@ -2,17 +2,17 @@ import { NumberInput, Select, Stack, Text, TextInput } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { parseExact } from '#shared/core/lossless-json.ts';
 import { createCronJob, saveCronJob, schedulePreviewRead } from '../client/cron.ts';
-import { useMay } from '../client/may.ts';
-import { dataQueriesRead } from '../client/queries-of-tenant.ts';
-import { workflowsRead } from '../client/reads.ts';
 import type { Schemas } from '../client/types.ts';
-import { faultsOf } from '../ui/faults.ts';
+import { DeclaredInputs } from '../ui/declared-inputs.tsx';
+import { faultsIn, faultsOf } from '../ui/faults.ts';
 import { FormDialog } from '../ui/form.tsx';
-import { JSONEditor } from '../ui/json-editor.tsx';
+import { isObject } from '../ui/is-object.ts';
+import { isID } from '../ui/picked.ts';
+import { Picker } from '../ui/picker.tsx';
 import { wordsOf } from '../ui/problem.tsx';
-import { LocalMoment } from '../ui/time.tsx';
+import { LocalMoment, Moment } from '../ui/time.tsx';
+import { JSONControl } from '../ui/schema-control.tsx';
 
 type CronJob = Schemas['CronJob'];
 
@@ -45,8 +45,10 @@ export function CronJobForm({ tenantID, job, onSaved, onClose }: Props) {
     async mutationFn() {
       const { subject, inputs, ...given } = draft;
       const about = given.cronJobType === 'workflow' ? { workflowID: subject } : { dataQueryID: subject };
-      const inputValues = inputs.trim() === '' ? {} : { inputValues: parseExact(inputs) };
-      const wanted = { ...given, cronJobConfig: { ...about, ...inputValues } } as Schemas['CronJobCreate'];
+      const wanted = {
+        ...given,
+        cronJobConfig: { ...about, ...(inputs !== undefined && { inputValues: inputs }) },
+      } as Schemas['CronJobCreate'];
       const id = job ? job.cronJobID : await createCronJob(tenantID, wanted);
       if (job) await saveCronJob({ tenantID, cronJobID: id }, wanted);
       await onSaved(id);
@@ -54,6 +56,20 @@ export function CronJobForm({ tenantID, job, onSaved, onClose }: Props) {
     onSuccess: onClose,
   });
   const faults = faultsOf(save.error);
+  const within = faultsIn('cronJobConfig', save.error);
+  const type = draft.cronJobType;
+  const inputs = (
+    <JSONControl
+      label="Inputs"
+      description="JSON by the names of the inputs"
+      error={undefined}
+      required={false}
+      disabled={false}
+      isCode
+      value={draft.inputs}
+      onChange={(next) => set({ inputs: next })}
+    />
+  );
   return (
     <FormDialog
       title={job ? 'Change the cron job' : 'New cron job'}
@@ -95,21 +111,29 @@ export function CronJobForm({ tenantID, job, onSaved, onClose }: Props) {
         value={draft.cronJobType}
         onChange={(next) => set({ cronJobType: next as CronJob['cronJobType'], subject: '' })}
       />
-      <Subject
-        tenantID={tenantID}
-        type={draft.cronJobType}
+      <Picker
+        key={type}
+        types={[type]}
+        label={type === 'workflow' ? 'Workflow' : 'Query'}
+        required
         value={draft.subject}
-        fault={faults.get('cronJobConfig')}
-        onChange={(subject) => set({ subject })}
+        error={faults.get('cronJobConfig')}
+        onChange={(subject = '') => set({ subject })}
       />
-      <JSONEditor
-        label="Inputs"
-        description="JSON by the names of the inputs"
-        minRows={2}
-        maxRows={10}
-        value={draft.inputs}
-        onChange={(inputs) => set({ inputs })}
-      />
+      {isID(draft.subject) && isObject(draft.inputs ?? {}) ? (
+        <DeclaredInputs
+          type={type}
+          id={draft.subject}
+          label="Inputs"
+          root={undefined}
+          value={draft.inputs as Readonly<Record<string, unknown>> | undefined}
+          onChange={(inputs) => set({ inputs })}
+          faultOf={(key) => within.get(`inputValues.${key}`)}
+          other={inputs}
+        />
+      ) : (
+        inputs
+      )}
       <details className="group">
         <summary>If something is in the way</summary>
         <Stack gap="sm">
@@ -175,36 +199,6 @@ function InWords({ tenantID, schedule, timezone }: { tenantID: string; schedule:
   );
 }
 
-interface SubjectProps {
-  tenantID: string;
-  type: CronJob['cronJobType'];
-  value: string;
-  fault: string | undefined;
-  onChange: (id: string) => void;
-}
-
-function Subject({ tenantID, type, value, fault, onChange }: SubjectProps) {
-  const may = useMay();
-  const isWorkflow = type === 'workflow';
-  const workflows = useQuery({ ...workflowsRead(tenantID), enabled: isWorkflow && may('workflow.list') });
-  const queries = useQuery({ ...dataQueriesRead(tenantID, {}), enabled: !isWorkflow && may('dataquery.list') });
-  const data = isWorkflow
-    ? workflows.data?.map(({ id, title }) => ({ value: id, label: title }))
-    : queries.data?.rows.map(({ dataQueryID, dataQueryTitle }) => ({ value: dataQueryID, label: dataQueryTitle }));
-  return (
-    <Select
-      label={isWorkflow ? 'Workflow' : 'Query'}
-      required
-      searchable
-      allowDeselect={false}
-      data={data ?? []}
-      value={value || null}
-      error={fault}
-      onChange={(next) => next && onChange(next)}
-    />
-  );
-}
-
 function draftOf(job: CronJob | undefined) {
   const { workflowID, dataQueryID, inputValues } = job?.cronJobConfig ?? {};
   return {
@@ -213,7 +207,7 @@ function draftOf(job: CronJob | undefined) {
     timezone: job?.timezone ?? Intl.DateTimeFormat().resolvedOptions().timeZone,
     cronJobType: job?.cronJobType ?? ('workflow' as const),
     subject: String(workflowID ?? dataQueryID ?? ''),
-    inputs: inputValues === undefined ? '' : JSON.stringify(inputValues, null, 2),
+    inputs: inputValues as unknown,
     overlapPolicy: job?.overlapPolicy ?? ('skip' as const),
     missedRunPolicy: job?.missedRunPolicy ?? ('last' as const),
     retryAttempts: job?.retryAttempts ?? 0,

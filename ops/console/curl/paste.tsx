@@ -29,7 +29,7 @@ function CurlDialog({ onFill, onClose }: { onFill: (request: Request) => void; o
           label="Command"
           description="Address, method, headers and body of the step are replaced by those of the command"
           placeholder="curl https://api.example.com/items -H 'Accept: application/json'"
-          ff="monospace"
+          styles={{ input: { fontFamily: 'var(--mantine-font-family-monospace)' } }}
           autosize
           minRows={4}
           maxRows={14}

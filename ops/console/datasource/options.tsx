@@ -1,8 +1,6 @@
-import { Button, Text } from '@mantine/core';
-import { useMutation, useQuery } from '@tanstack/react-query';
-import { Link } from '@tanstack/react-router';
+import { Button } from '@mantine/core';
+import { useMutation } from '@tanstack/react-query';
 import { useMay } from '../client/may.ts';
-import { connectedAccountsRead } from '../client/settings.ts';
 import { testOptions } from '../client/sources.ts';
 import type { Schemas } from '../client/types.ts';
 import { Notice } from '../ui/notice.tsx';
@@ -25,8 +23,6 @@ interface Props {
 /** The options of a connection, and a test of them before they are saved. */
 export function OptionsForm({ tenantID, datasourceID, form, options, faults, onChange }: Props) {
   const may = useMay(datasourceID === undefined ? undefined : `datasource:${datasourceID}`);
-  const usesAccount = options.authType === 'oauthConnection';
-  const { data: accounts = [] } = useQuery({ ...connectedAccountsRead(tenantID), enabled: usesAccount });
   const test = useMutation({
     mutationFn: () =>
       testOptions(tenantID, {
@@ -35,14 +31,12 @@ export function OptionsForm({ tenantID, datasourceID, form, options, faults, onC
         ...(datasourceID && { datasourceID }),
       }),
   });
-  const choices = accounts.map(({ oauthConnectionID, name }) => ({ value: oauthConnectionID, label: name }));
   return (
     <>
       <SchemaForm
         form={form}
         value={options}
         faults={faults}
-        choices={new Map([['oauthConnectionID', choices]])}
         onChange={(next) => {
           test.reset();
           onChange(next);
@@ -56,14 +50,6 @@ export function OptionsForm({ tenantID, datasourceID, form, options, faults, onC
             onChange(withFile(form.schema, options, file));
           }}
         />
-      )}
-      {usesAccount && (
-        <Text size="sm">
-          <Link className="link" to="/t/$tenantID/settings/accounts" params={{ tenantID }}>
-            Connect an account
-          </Link>{' '}
-          in the settings, if it is not in the list.
-        </Text>
       )}
       {may('datasource.test') && (
         <div>

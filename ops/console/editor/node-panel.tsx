@@ -1,5 +1,7 @@
 import { Button, CloseButton, Group, Stack, Text } from '@mantine/core';
+import { useState } from 'react';
 import { OfferedInCode } from '../code/offered.ts';
+import { PasteCurl } from '../curl/paste.tsx';
 import { type Kinds, wordsOf } from '../graph/kinds.ts';
 import { Icon } from '../ui/icon.tsx';
 import { OtherFaults, SchemaForm } from '../ui/schema-form.tsx';
@@ -8,6 +10,9 @@ import { type Draft, type DraftNode, nameOf } from './draft.ts';
 import { reconfigured, type Where } from './edits.ts';
 import { ExitsOfStep } from './exits-of-step.tsx';
 import { useNamesInCode } from './names-in-code.ts';
+
+/** Every field of a node may be one. */
+const templates = { root: 'ctx', inIDs: true } as const;
 
 interface Props {
   draft: Draft;
@@ -31,6 +36,8 @@ export function NodePanel(props: Props) {
   const isDisabled = node.data.isDisabled === true;
   const fields = Object.keys(propertiesOf(kind?.schema ?? {}));
   const offered = useNamesInCode(draft);
+  // Fields keep what is typed, so they begin anew when they are filled.
+  const [fills, setFills] = useState(0);
   const others = [...faults].filter(([path]) => !fields.includes(path)).map(([path, text]) => `${path}: ${text}`);
   return (
     <Stack gap="sm">
@@ -53,13 +60,22 @@ export function NodePanel(props: Props) {
       </Group>
       <OtherFaults faults={others} />
       <ExitsOfStep draft={draft} node={node} kinds={kinds} onChange={onChange} onSelect={onSelect} onAdd={onAdd} />
+      {sendsRequest(kind) && (
+        <PasteCurl
+          onFill={(request) => {
+            onChange((old) => reconfigured(old, kinds, node.id, { ...node.data, ...request }));
+            setFills(fills + 1);
+          }}
+        />
+      )}
       {kind ? (
         <OfferedInCode value={offered}>
           <SchemaForm
-            key={node.id}
+            key={`${node.id} ${fills}`}
             form={kind}
             value={node.data}
             faults={faults}
+            templates={templates}
             onChange={(data) => onChange((old) => reconfigured(old, kinds, node.id, data))}
           />
         </OfferedInCode>
@@ -81,4 +97,10 @@ export function NodePanel(props: Props) {
       )}
     </Stack>
   );
+}
+
+/** Whether the fields of a kind are those of a request. */
+function sendsRequest(kind: Kinds[string] | undefined): boolean {
+  const fields = propertiesOf(kind?.schema ?? {});
+  return ['url', 'method', 'headers', 'bodyType'].every((name) => fields[name] !== undefined);
 }

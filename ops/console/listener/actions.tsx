@@ -1,10 +1,8 @@
 import { Button, Checkbox, Group, Select, Stack, Text } from '@mantine/core';
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { addAction, changeAction, deleteAction, type ListenerIDs } from '../client/listeners.ts';
 import { useMay } from '../client/may.ts';
-import { dataQueriesRead } from '../client/queries-of-tenant.ts';
-import { workflowsRead } from '../client/reads.ts';
 import type { Schemas } from '../client/types.ts';
 import { OfferedInCode } from '../code/offered.ts';
 import { Confirm } from '../ui/confirm.tsx';
@@ -88,6 +86,8 @@ export function Actions({ ids, listener: { actions }, forms }: Props) {
 
 /** To the code of actions. */
 const given = { names: { event: [] } };
+/** An action names what it starts by its id. */
+const templates = { root: 'event', inIDs: false } as const;
 
 interface DialogProps {
   ids: ListenerIDs;
@@ -99,8 +99,6 @@ interface DialogProps {
 }
 
 function ActionDialog({ ids, forms, action, onSaved, onClose }: DialogProps) {
-  const { tenantID } = ids;
-  const may = useMay();
   const [type, setType] = useState(action?.actionType ?? 'transform');
   const form = forms[type];
   const [drafts, setDrafts] = useState<Readonly<Record<string, Readonly<Record<string, unknown>>>>>(
@@ -108,18 +106,6 @@ function ActionDialog({ ids, forms, action, onSaved, onClose }: DialogProps) {
   );
   const [isEnabled, setEnabled] = useState(action?.isEnabled ?? true);
   const config = drafts[type] ?? form?.data ?? {};
-  const workflows = useQuery({ ...workflowsRead(tenantID), enabled: may('workflow.list') });
-  const dataQueries = useQuery({ ...dataQueriesRead(tenantID, {}), enabled: may('dataquery.list') });
-  const choices = new Map([
-    ['workflowID', (workflows.data ?? []).map(({ id, title }) => ({ value: id, label: title }))],
-    [
-      'dataQueryID',
-      (dataQueries.data?.rows ?? []).map(({ dataQueryID, dataQueryTitle }) => ({
-        value: dataQueryID,
-        label: dataQueryTitle,
-      })),
-    ],
-  ]);
   const save = useMutation({
     async mutationFn() {
       const wanted = { actionType: type, actionConfig: config, isEnabled } as Schemas['ListenerActionCreate'];
@@ -145,7 +131,7 @@ function ActionDialog({ ids, forms, action, onSaved, onClose }: DialogProps) {
             form={form}
             value={config}
             faults={faultsIn('actionConfig', save.error)}
-            choices={choices}
+            templates={templates}
             onChange={(next) => setDrafts({ ...drafts, [type]: next })}
           />
         </OfferedInCode>

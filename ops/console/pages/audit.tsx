@@ -39,7 +39,7 @@ export function AuditPage() {
           </Link>
         </Group>
       )}
-      <Filters tenantID={tenantID} filter={filter} onFilter={show} />
+      <Filters filter={filter} onFilter={show} />
       {error && <Problem error={error} onRetry={() => void refetch()} />}
       {!data && !error && <Skeleton h={240} />}
       {data && <Entries tenantID={tenantID} entries={data.auditLogs} view={view} onView={show} />}

@@ -15,10 +15,23 @@ type Forms = Readonly<Record<string, Schemas['DatasourceForm']>>;
 /** A new datasource: its type, its title and the options of its connection. */
 export function NewDatasourcePage() {
   const { tenantID } = useParams({ from: '/shell/t/$tenantID/datasources/new' });
+  const navigate = useNavigate();
   const { data: forms, error, refetch } = useQuery(datasourceFormsRead(tenantID));
   return (
     <NewPage title="New datasource" error={error} onRetry={() => void refetch()}>
-      {forms && <NewDatasource key={tenantID} tenantID={tenantID} forms={forms} />}
+      {forms && (
+        <NewDatasource
+          key={tenantID}
+          tenantID={tenantID}
+          forms={forms}
+          onCreated={(datasourceID) =>
+            navigate({
+              ...{ to: '/t/$tenantID/datasources/$datasourceID', params: { tenantID, datasourceID } },
+              ignoreBlocker: true,
+            })
+          }
+        />
+      )}
     </NewPage>
   );
 }
@@ -40,8 +53,13 @@ function choicesOf(forms: Forms) {
   }));
 }
 
-function NewDatasource({ tenantID, forms }: { tenantID: string; forms: Forms }) {
-  const navigate = useNavigate();
+interface Props {
+  tenantID: string;
+  forms: Forms;
+  onCreated: (datasourceID: string) => unknown;
+}
+
+export function NewDatasource({ tenantID, forms, onCreated }: Props) {
   const queries = useQueryClient();
   const [title, setTitle] = useState('');
   const [type, setType] = useState<string>();
@@ -57,10 +75,7 @@ function NewDatasource({ tenantID, forms }: { tenantID: string; forms: Forms }) 
       }),
     async onSuccess(datasourceID) {
       await queries.invalidateQueries({ queryKey: ['datasources', tenantID] });
-      await navigate({
-        ...{ to: '/t/$tenantID/datasources/$datasourceID', params: { tenantID, datasourceID } },
-        ignoreBlocker: true,
-      });
+      await onCreated(datasourceID);
     },
   });
   useUnsaved(Object.keys(drafts).length > 0);

@@ -1,12 +1,13 @@
-import { Select, TextInput } from '@mantine/core';
+import { TextInput } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate, useParams } from '@tanstack/react-router';
 import { useState } from 'react';
 import { createListener, listenerFormsRead } from '../client/listeners.ts';
-import { allDatasourcesRead } from '../client/sources.ts';
+import { referenceRead } from '../client/references.ts';
 import type { Schemas } from '../client/types.ts';
 import { faultsIn, faultsOf } from '../ui/faults.ts';
 import { NewForm, NewPage } from '../ui/form.tsx';
+import { Picker } from '../ui/picker.tsx';
 import { SchemaForm } from '../ui/schema-form.tsx';
 import { useUnresolvedFaults } from '../ui/unresolved-faults.ts';
 import { useUnsaved } from '../ui/unsaved.ts';
@@ -15,13 +16,9 @@ import { useUnsaved } from '../ui/unsaved.ts';
 export function NewListenerPage() {
   const { tenantID } = useParams({ from: '/shell/t/$tenantID/listeners/new' });
   const forms = useQuery(listenerFormsRead(tenantID));
-  const sources = useQuery(allDatasourcesRead(tenantID));
-  const error = forms.error ?? sources.error;
   return (
-    <NewPage title="New listener" error={error} onRetry={() => void forms.refetch()}>
-      {forms.data && sources.data && (
-        <NewListener key={tenantID} tenantID={tenantID} forms={forms.data.schemas} sources={sources.data} />
-      )}
+    <NewPage title="New listener" error={forms.error} onRetry={() => void forms.refetch()}>
+      {forms.data && <NewListener key={tenantID} tenantID={tenantID} forms={forms.data.schemas} />}
     </NewPage>
   );
 }
@@ -29,16 +26,18 @@ export function NewListenerPage() {
 interface Props {
   tenantID: string;
   forms: Readonly<Record<string, Schemas['ListenerForm']>>;
-  sources: readonly Schemas['Datasource'][];
 }
 
-function NewListener({ tenantID, forms, sources }: Props) {
+function NewListener({ tenantID, forms }: Props) {
   const navigate = useNavigate();
   const queries = useQueryClient();
   const [title, setTitle] = useState('');
   const [datasourceID, setDatasourceID] = useState<string>();
-  const source = sources.find((one) => one.datasourceID === datasourceID);
-  const form = source && forms[source.datasourceType];
+  const { data: source } = useQuery({
+    ...referenceRead(tenantID, 'datasource', datasourceID ?? ''),
+    enabled: datasourceID !== undefined,
+  });
+  const form = datasourceID === undefined ? undefined : forms[source?.detail ?? ''];
   const [drafts, setDrafts] = useState<Readonly<Record<string, Readonly<Record<string, unknown>>>>>({});
   const config = (form && drafts[form.datasourceType]) ?? form?.data ?? {};
   const create = useMutation({
@@ -67,19 +66,15 @@ function NewListener({ tenantID, forms, sources }: Props) {
         error={faults.get('listenerTitle')}
         onChange={({ currentTarget: { value } }) => setTitle(value)}
       />
-      <Select
+      <Picker
+        types={['datasource']}
         label="Datasource"
         description="Of a type that can be listened to"
         required
-        searchable
-        allowDeselect={false}
-        nothingFoundMessage="None"
-        data={sources
-          .filter(({ datasourceType }) => forms[datasourceType])
-          .map((one) => ({ value: one.datasourceID, label: `${one.datasourceTitle}, ${one.datasourceType}` }))}
-        value={datasourceID ?? null}
+        accepts={({ detail }) => detail !== undefined && forms[detail] !== undefined}
+        value={datasourceID}
         error={faults.get('datasourceID')}
-        onChange={(next) => next && setDatasourceID(next)}
+        onChange={setDatasourceID}
       />
       {form && (
         <SchemaForm

@@ -1,15 +1,15 @@
-import { Select, TextInput } from '@mantine/core';
+import { TextInput } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
-import { useMay } from '../client/may.ts';
 import { createDataQuery, queryFormsRead } from '../client/queries-of-tenant.ts';
-import { allDatasourcesRead } from '../client/sources.ts';
+import { referenceRead } from '../client/references.ts';
 import type { Schemas } from '../client/types.ts';
 import { OfferedInCode } from '../code/offered.ts';
 import { OWN, useTablesOf } from '../query/tables.ts';
 import { faultsIn, faultsOf } from '../ui/faults.ts';
 import { NewForm, NewPage } from '../ui/form.tsx';
+import { Picker } from '../ui/picker.tsx';
 import { SchemaForm } from '../ui/schema-form.tsx';
 import { useUnresolvedFaults } from '../ui/unresolved-faults.ts';
 import { useUnsaved } from '../ui/unsaved.ts';
@@ -19,13 +19,25 @@ const from = '/shell/t/$tenantID/queries/new';
 /** A new query: of what, by which form, under which title. */
 export function NewQueryPage() {
   const { tenantID } = useParams({ from });
-  const may = useMay();
-  const forms = useQuery(queryFormsRead(tenantID));
-  const sources = useQuery({ ...allDatasourcesRead(tenantID), enabled: may('datasource.list') });
-  const error = forms.error ?? sources.error;
+  const { datasourceID } = useSearch({ from });
+  const navigate = useNavigate();
+  const { data: forms, error, refetch } = useQuery(queryFormsRead(tenantID));
   return (
-    <NewPage title="New query" error={error} onRetry={() => void forms.refetch()}>
-      {forms.data && <NewQuery key={tenantID} tenantID={tenantID} forms={forms.data} sources={sources.data ?? []} />}
+    <NewPage title="New query" error={error} onRetry={() => void refetch()}>
+      {forms && (
+        <NewQuery
+          key={tenantID}
+          tenantID={tenantID}
+          forms={forms}
+          datasourceID={datasourceID}
+          onCreated={(dataQueryID) =>
+            navigate({
+              ...{ to: '/t/$tenantID/queries/$dataQueryID', params: { tenantID, dataQueryID } },
+              ignoreBlocker: true,
+            })
+          }
+        />
+      )}
     </NewPage>
   );
 }
@@ -33,17 +45,18 @@ export function NewQueryPage() {
 interface Props {
   tenantID: string;
   forms: Readonly<Record<string, Schemas['DatasourceForm']>>;
-  sources: readonly Schemas['Datasource'][];
+  /** Chosen at first; absent: the tenant's own database. */
+  datasourceID?: string | undefined;
+  onCreated: (dataQueryID: string) => unknown;
 }
 
-function NewQuery({ tenantID, forms, sources }: Props) {
-  const navigate = useNavigate();
+export function NewQuery({ tenantID, forms, datasourceID, onCreated }: Props) {
   const queries = useQueryClient();
-  const given = useSearch({ from }).datasourceID;
   const [title, setTitle] = useState('');
-  const [chosen, setChosen] = useState(given ?? OWN);
-  const source = sources.find(({ datasourceID }) => datasourceID === chosen);
-  const type = source?.datasourceType ?? OWN;
+  const [chosen, setChosen] = useState(datasourceID ?? OWN);
+  const isOwn = chosen === OWN;
+  const { data: source } = useQuery({ ...referenceRead(tenantID, 'datasource', chosen), enabled: !isOwn });
+  const type = isOwn ? OWN : (source?.detail ?? '');
   const form = forms[type];
   const offered = useTablesOf(type, tenantID);
   // The text of one type of query is no query of another.
@@ -53,24 +66,15 @@ function NewQuery({ tenantID, forms, sources }: Props) {
     mutationFn: () =>
       createDataQuery(tenantID, {
         ...{ dataQueryTitle: title.trim(), dataQueryOptions: options },
-        ...(source ? { datasourceID: source.datasourceID } : { datasourceType: OWN }),
+        ...(isOwn ? { datasourceType: OWN } : { datasourceID: chosen }),
       }),
     async onSuccess(dataQueryID) {
       await queries.invalidateQueries({ queryKey: ['data-queries', tenantID] });
-      await navigate({
-        ...{ to: '/t/$tenantID/queries/$dataQueryID', params: { tenantID, dataQueryID } },
-        ignoreBlocker: true,
-      });
+      await onCreated(dataQueryID);
     },
   });
   useUnsaved(Object.keys(drafts).length > 0);
   const faults = useUnresolvedFaults(faultsOf(create.error), { dataQueryTitle: title });
-  const choices = sources
-    .filter(({ datasourceType }) => forms[datasourceType])
-    .map(({ datasourceID, datasourceTitle, datasourceType }) => ({
-      value: datasourceID,
-      label: `${datasourceTitle}, ${datasourceType}`,
-    }));
   return (
     <NewForm save={create}>
       <TextInput
@@ -80,11 +84,12 @@ function NewQuery({ tenantID, forms, sources }: Props) {
         error={faults.get('dataQueryTitle')}
         onChange={({ currentTarget: { value } }) => setTitle(value)}
       />
-      <Select
+      <Picker
+        types={['datasource']}
         label="Datasource"
-        searchable
-        allowDeselect={false}
-        data={[{ value: OWN, label: 'The database of the tenant' }, ...choices]}
+        required
+        before={[{ id: OWN, title: "This tenant's database" }]}
+        accepts={({ detail }) => detail !== undefined && forms[detail] !== undefined}
         value={chosen}
         onChange={(next) => next && setChosen(next)}
       />

@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react';
-import type { Choice, Layout, Schema } from './schema-shape.ts';
+import type { Layout, Schema } from './schema-shape.ts';
+import type { Templates } from './template.ts';
 
 /** Props that every field of a form is given. */
 export interface ControlProps {
@@ -21,8 +22,11 @@ export interface Drawn extends ControlProps {
   path: string;
   /** The fault of a part of its value. */
   within: string | undefined;
-  /** Assets that the field can name, if its value is the id of another asset. */
-  choices: readonly Choice[] | undefined;
+  /** For a field with the inputs of what another one names: the types of that, and the value of the other field. */
+  ofTypes: string | undefined;
+  of: unknown;
+  /** Whether and how values may be templates. */
+  templates: Templates | undefined;
   /** Whether long texts are those of people, and no code. */
   isProse: boolean;
 }

@@ -22,6 +22,8 @@ interface FormProps {
 export function Form({ save, faults, button, children }: FormProps) {
   const submit = (event: FormEvent) => {
     event.preventDefault();
+    // React would send it to the form around a dialog, too.
+    event.stopPropagation();
     save.mutate();
   };
   return (

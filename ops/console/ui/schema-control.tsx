@@ -18,15 +18,13 @@ interface ChoiceControlProps extends Omit<ControlProps, 'value' | 'onChange'> {
   value: string | null;
   onChange: (value: string | null) => void;
   hint: string;
-  isSearchable: boolean;
 }
 
-export function ChoiceControl({ data, hint, isSearchable, value, onChange, ...shared }: ChoiceControlProps) {
+export function ChoiceControl({ data, hint, value, onChange, ...shared }: ChoiceControlProps) {
   return (
     <Select
       {...shared}
       withAsterisk={shared.required}
-      searchable={isSearchable}
       placeholder={hint}
       data={[...data]}
       value={value}

@@ -18,6 +18,11 @@ export function faultWithin(path: string, faults: Faults = []): string | undefin
   return within && `${dotted(within).slice(before.length)}: ${within.message}`;
 }
 
+/** The fault of the value at a path, or of a part of it. */
+export function faultAt(path: string, faults: Faults = []): string | undefined {
+  return faults.find((fault) => dotted(fault) === path)?.message ?? faultWithin(path, faults);
+}
+
 /** Whether a field in this part of a layout has a fault, or the object that the field is in. */
 export function hasFault({ scope, elements = [] }: Layout, path: string, faults: Faults = []): boolean {
   const own = `${pathOf(scope, path)}.`;

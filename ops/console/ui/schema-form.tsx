@@ -4,8 +4,9 @@ import { useCallback, useLayoutEffect, useMemo, useRef } from 'react';
 import { Notice } from './notice.tsx';
 import { errorsOf } from './schema-faults.ts';
 import { type Config, renderers } from './schema-renderers.tsx';
-import type { Choice, Form } from './schema-shape.ts';
+import type { Form } from './schema-shape.ts';
 import { valueAt, withValueAt } from './schema-value.ts';
+import type { Templates } from './template.ts';
 import { useUnresolvedFaults } from './unresolved-faults.ts';
 
 type Value = Readonly<Record<string, unknown>>;
@@ -16,8 +17,8 @@ interface Props {
   onChange: (value: Value) => void;
   /** Faults by the path of their field, its parts joined by dots. */
   faults?: ReadonlyMap<string, string>;
-  /** Assets that fields with ids can name, by field name. */
-  choices?: ReadonlyMap<string, readonly Choice[]>;
+  /** Whether and how values may be templates. */
+  templates?: Templates;
   /** Whether it asks people, and not those who build: its groups begin open, and long texts are prose. */
   isQuestion?: boolean;
 }
@@ -29,7 +30,7 @@ const none = new Map<string, never>();
  * A form for JSON Forms: JSON Schema of the value, and a layout. The value is its caller's alone: the state of JSON Forms
  * would follow 10 ms later, and compile the schema to validate what the API validates.
  */
-export function SchemaForm({ form, value, onChange, faults = none, choices = none, isQuestion = false }: Props) {
+export function SchemaForm({ form, value, onChange, faults = none, templates, isQuestion = false }: Props) {
   const latest = useRef({ value, onChange });
   useLayoutEffect(() => {
     latest.current = { value, onChange };
@@ -43,7 +44,7 @@ export function SchemaForm({ form, value, onChange, faults = none, choices = non
   }, []);
   const told = useUnresolvedFaults(faults, value);
   const additionalErrors = useMemo(() => errorsOf(told), [told]);
-  const config: Config = useMemo(() => ({ choices, isQuestion }), [choices, isQuestion]);
+  const config: Config = useMemo(() => ({ templates, isQuestion }), [templates, isQuestion]);
   const core = {
     ...{ data: value, additionalErrors, ajv, validationMode: 'NoValidation' as const },
     schema: form.schema as JsonSchema,

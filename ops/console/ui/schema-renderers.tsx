@@ -1,18 +1,23 @@
 import {
   and,
   type ControlProps,
+  type JsonFormsCore,
   type JsonFormsRendererRegistryEntry,
   rankWith,
   schemaMatches,
   type Tester,
-  type UISchemaElement,
   uiTypeIs,
 } from '@jsonforms/core';
 import { useJsonForms, withJsonFormsControlProps } from '@jsonforms/react';
 import { type ComponentType, memo, useCallback } from 'react';
+import { isPicked, type PickedType } from '../client/references.ts';
 import type { CodeLanguage } from '../code/language.ts';
+import { DeclaredInputs } from './declared-inputs.tsx';
 import type { Drawn } from './drawn.ts';
+import { OrExpression } from './expression.tsx';
 import { isObject } from './is-object.ts';
+import { isID, namedBy, namesIn } from './picked.ts';
+import { ManyPicker, Picker } from './picker.tsx';
 import {
   CheckControl,
   ChoiceControl,
@@ -23,26 +28,29 @@ import {
   ProseControl,
   TextControl,
 } from './schema-control.tsx';
-import { faultWithin } from './schema-faults.ts';
+import { faultAt, faultWithin } from './schema-faults.ts';
 import { layoutRenderers } from './schema-layouts.tsx';
 import { ListControl, ObjectControl } from './schema-parts.tsx';
 import {
-  type Choice,
   choicesOf,
   hasFields,
+  inputsFieldOf,
   itemsOf,
   keyOf,
   kindOf,
-  nameOf,
   type Option,
+  propertiesOf,
+  referenceOf,
   type Schema,
   wordsOf,
 } from './schema-shape.ts';
+import { valueAt } from './schema-value.ts';
+import type { Templates } from './template.ts';
 import { Words } from './words.tsx';
 
 /** Settings that all fields of a form share. */
 export interface Config {
-  choices: ReadonlyMap<string, readonly Choice[]>;
+  templates: Templates | undefined;
   isQuestion: boolean;
 }
 
@@ -54,7 +62,8 @@ const isGroup = (schema: Schema) => kindOf(schema) === 'object' && hasFields(sch
 const isList = (schema: Schema) => itemsOf(schema) !== undefined;
 const isChoice = (schema: Schema) => choicesOf(schema) !== undefined;
 const isFixed = (schema: Schema) => schema.const !== undefined;
-const isAsset = and(isControl, (element, _, { config }) => choicesFor(element, config) !== undefined);
+const isReference = (schema: Schema) => typesOf(schema).length > 0;
+const hasInputs = (schema: Schema) => inputsFieldOf(schema) !== undefined;
 
 /** The ways to draw a field. The last one that fits counts. */
 const fields: readonly [tester: Tester, View: ComponentType<Drawn>][] = [
@@ -65,7 +74,8 @@ const fields: readonly [tester: Tester, View: ComponentType<Drawn>][] = [
   [controlOf(isGroup), ObjectField],
   [controlOf(isList), ListField],
   [controlOf(isChoice), ChoiceField],
-  [isAsset, AssetField],
+  [controlOf(isReference), ReferenceField],
+  [controlOf(hasInputs), InputsField],
   // There is nothing to choose.
   [controlOf(isFixed), () => null],
 ];
@@ -82,8 +92,17 @@ function controlOf(fits: (schema: Schema) => boolean): Tester {
   );
 }
 
-function choicesFor(element: UISchemaElement & { scope?: string }, { choices }: Config): readonly Choice[] | undefined {
-  return choices.get(nameOf(element.scope ?? ''));
+/** The types of what a field names, of those that pickers know. */
+function typesOf(schema: Schema): PickedType[] {
+  return referenceOf(schema)?.types.filter(isPicked) ?? [];
+}
+
+/** For a field with inputs: what the field beside it names. Parts of lists have none. */
+function inputsOwner({ path, schema }: ControlProps, core: JsonFormsCore | undefined) {
+  const field = path.includes('.') ? undefined : inputsFieldOf(schema as Schema);
+  if (field === undefined || !core) return { of: undefined, ofTypes: undefined };
+  const types = referenceOf(propertiesOf(core.schema as Schema)[field] ?? {})?.types;
+  return { of: valueAt(core.data, [field]), ofTypes: types?.join() };
 }
 
 function rendererOf(View: ComponentType<Drawn>) {
@@ -106,7 +125,8 @@ function rendererOf(View: ComponentType<Drawn>) {
         error={control.errors || undefined}
         within={faultWithin(path, core?.additionalErrors)}
         disabled={!enabled || readonly === true}
-        choices={choicesFor(uischema, control.config)}
+        {...inputsOwner(control, core)}
+        templates={control.config.templates}
         isProse={control.config.isQuestion}
       />
     );
@@ -183,22 +203,59 @@ function ListField(field: Drawn) {
 }
 
 function ChoiceField(field: Drawn) {
-  return <OneOf {...field} options={choicesOf(field.schema) ?? []} isSearchable={false} />;
+  return <OneOf {...field} options={choicesOf(field.schema) ?? []} />;
 }
 
-function AssetField(field: Drawn) {
-  return <OneOf {...field} options={field.choices ?? []} isSearchable />;
+function ReferenceField(field: Drawn) {
+  const { schema, value, onChange, templates } = field;
+  const types = typesOf(schema);
+  const root = templates?.inIDs ? templates.root : undefined;
+  const shared = { ...sharedOf(field), value, onChange };
+  return (
+    <OrExpression {...shared} root={root}>
+      {({ value: given, onChange: give, ...one }) =>
+        referenceOf(schema)?.isMany ? (
+          <ManyPicker
+            {...{ ...one, types }}
+            value={namesIn(given)}
+            onChange={(ids) => give(ids.length > 0 ? ids : undefined)}
+          />
+        ) : (
+          <Picker {...{ ...one, types }} value={namedBy(given)} onChange={(id) => give(id)} />
+        )
+      }
+    </OrExpression>
+  );
+}
+
+/** The declared inputs of what another field names; JSON where they are not known. */
+function InputsField(field: Drawn) {
+  const { path, value, of, ofTypes, templates } = field;
+  const { core } = useJsonForms();
+  const id = namedBy(of);
+  if (id === undefined || !isID(id) || !isPicked(ofTypes) || (value !== undefined && !isObject(value)))
+    return <JSONField {...field} />;
+  return (
+    <DeclaredInputs
+      {...sharedOf(field)}
+      {...{ id, value }}
+      type={ofTypes}
+      root={templates?.root}
+      faultOf={(key) => faultAt(`${path}.${key}`, core?.additionalErrors)}
+      other={<JSONField {...field} />}
+    />
+  );
 }
 
 /** A template is a text, and no choice. */
-function OneOf({ options, isSearchable, ...field }: Drawn & { options: readonly Option[]; isSearchable: boolean }) {
+function OneOf({ options, ...field }: Drawn & { options: readonly Option[] }) {
   const { value } = field;
   const key = value === undefined || value === null || value === '' ? null : keyOf(value);
   if (key !== null && options.every((one) => one.value !== key)) return <TextField {...field} />;
   return (
     <ChoiceControl
       {...sharedOf(field)}
-      {...{ isSearchable, hint: hintOf(field), data: options }}
+      {...{ hint: hintOf(field), data: options }}
       value={key}
       onChange={(chosen) => field.onChange(chosen === null ? undefined : setBy(chosen, options))}
     />

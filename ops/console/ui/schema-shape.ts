@@ -88,3 +88,20 @@ export function nameOf(scope: string): string {
     .replaceAll('~1', '/')
     .replaceAll('~0', '~');
 }
+
+/** The types that the ids in a field name, by `x-reference`, and whether it takes several. */
+export function referenceOf(schema: Schema): { types: readonly string[]; isMany: boolean } | undefined {
+  const { anyOf } = schema;
+  const parts = [schema, ...(Array.isArray(anyOf) ? anyOf.filter(isObject) : [])];
+  const lists = parts.filter(({ type }) => type === 'array');
+  const said = [...parts, ...lists.map((one) => one.items)].flatMap((one) =>
+    isObject(one) && one['x-reference'] !== undefined ? [one['x-reference']] : [],
+  );
+  if (said.length === 0) return undefined;
+  return { types: said.flat().map(String), isMany: lists.length > 0 };
+}
+
+/** The field whose inputs this one holds, by `x-inputs-of`. */
+export function inputsFieldOf({ 'x-inputs-of': field }: Schema): string | undefined {
+  return typeof field === 'string' ? field : undefined;
+}

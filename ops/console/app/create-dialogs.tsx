@@ -1,0 +1,63 @@
+import { Modal, Skeleton } from '@mantine/core';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
+import { queryFormsRead } from '../client/queries-of-tenant.ts';
+import { datasourceFormsRead } from '../client/sources.ts';
+import { createWorkflow } from '../client/workflows.ts';
+import { NewDatasource } from '../pages/new-datasource.tsx';
+import { NewQuery } from '../pages/new-query.tsx';
+import type { CreateProps } from '../ui/create-here.ts';
+import { NameDialog } from '../ui/name-dialog.tsx';
+import { Problem } from '../ui/problem.tsx';
+
+/** A draft with a title, whose steps are added on its page. */
+export function WorkflowDialog({ tenantID, onCreated, onClose }: CreateProps) {
+  const queries = useQueryClient();
+  return (
+    <NameDialog
+      title="New workflow"
+      onName={async (title) => {
+        const { id } = await createWorkflow(tenantID, title);
+        await queries.invalidateQueries({ queryKey: ['workflows', tenantID] });
+        onCreated(id);
+      }}
+      onClose={onClose}
+    />
+  );
+}
+
+export function QueryDialog({ tenantID, onCreated, onClose }: CreateProps) {
+  const { data: forms, error } = useQuery(queryFormsRead(tenantID));
+  return (
+    <Dialog title="New query" error={error} onClose={onClose}>
+      {forms && <NewQuery tenantID={tenantID} forms={forms} onCreated={onCreated} />}
+    </Dialog>
+  );
+}
+
+export function DatasourceDialog({ tenantID, onCreated, onClose }: CreateProps) {
+  const { data: forms, error } = useQuery(datasourceFormsRead(tenantID));
+  return (
+    <Dialog title="New datasource" error={error} onClose={onClose}>
+      {forms && <NewDatasource tenantID={tenantID} forms={forms} onCreated={onCreated} />}
+    </Dialog>
+  );
+}
+
+interface DialogProps {
+  title: string;
+  error: Error | null;
+  onClose: () => void;
+  children: ReactNode;
+}
+
+function Dialog({ title, error, onClose, children }: DialogProps) {
+  return (
+    // A click beside the dialog must not lose typed text.
+    <Modal opened onClose={onClose} closeOnClickOutside={false} title={title} size="lg">
+      {error && <Problem error={error} />}
+      {!children && !error && <Skeleton h={240} />}
+      {children}
+    </Modal>
+  );
+}

@@ -1,0 +1,255 @@
+import { keepPreviousData, queryOptions } from '@tanstack/react-query';
+import type { Permission } from './may.ts';
+import { APIError, body, rest } from './rest.ts';
+import type { Schemas } from './types.ts';
+
+/** Something that an id names. */
+export interface Named {
+  id: string;
+  title: string;
+  /** Tells it from others of the same title, such as the type of a datasource. */
+  detail?: string;
+  /** The declared inputs of a workflow or a query. */
+  inputs?: unknown;
+}
+
+interface Source {
+  noun: string;
+  /** The permission to list them. */
+  list: Permission;
+  create?: Permission;
+  /** The beginning of the keys of what is read of them, which changes of them refresh. */
+  key(tenantID: string): readonly string[];
+  /** As many as a list shows. */
+  search(tenantID: string, search: string): Promise<Named[]>;
+  /** Rejects with 404 if there is none. */
+  find(tenantID: string, id: string): Promise<Named>;
+}
+
+const T = '/api/v1/tenants/{tenantID}';
+/** Rows of a list of choices. */
+export const SHOWN = 50;
+
+function listOf(tenantID: string, search: string) {
+  return { path: { tenantID }, query: { limit: SHOWN, ...(search !== '' && { search }) } };
+}
+
+const sources = {
+  workflow: {
+    noun: 'workflow',
+    list: 'workflow.list',
+    create: 'workflow.create',
+    key: (tenantID) => ['workflows', tenantID],
+    async search(tenantID, search) {
+      const { path, query } = listOf(tenantID, search);
+      const params = { path, query: { ...query, fields: 'summary' as const } };
+      return (await body(rest.GET(`${T}/workflows`, { params }))).workflows.map(namedWorkflow);
+    },
+    async find(tenantID, workflowID) {
+      const params = { path: { tenantID, workflowID } };
+      return namedWorkflow((await body(rest.GET(`${T}/workflows/{workflowID}`, { params }))).workflow);
+    },
+  },
+  dataQuery: {
+    noun: 'query',
+    list: 'dataquery.list',
+    create: 'dataquery.create',
+    key: (tenantID) => ['data-queries', tenantID],
+    async search(tenantID, search) {
+      const params = listOf(tenantID, search);
+      return (await body(rest.GET(`${T}/queries`, { params }))).dataQueries.map(namedQuery);
+    },
+    async find(tenantID, dataQueryID) {
+      const params = { path: { tenantID, dataQueryID } };
+      return namedQuery((await body(rest.GET(`${T}/queries/{dataQueryID}`, { params }))).dataQuery);
+    },
+  },
+  datasource: {
+    noun: 'datasource',
+    list: 'datasource.list',
+    create: 'datasource.create',
+    key: (tenantID) => ['datasources', tenantID],
+    async search(tenantID, search) {
+      const params = listOf(tenantID, search);
+      return (await body(rest.GET(`${T}/datasources`, { params }))).datasources.map(namedSource);
+    },
+    async find(tenantID, datasourceID) {
+      const params = { path: { tenantID, datasourceID } };
+      return namedSource((await body(rest.GET(`${T}/datasources/{datasourceID}`, { params }))).datasource);
+    },
+  },
+  listener: {
+    noun: 'listener',
+    list: 'listener.list',
+    create: 'listener.create',
+    key: (tenantID) => ['listeners', tenantID],
+    async search(tenantID, search) {
+      const { listeners } = await body(rest.GET(`${T}/listeners`, { params: listOf(tenantID, search) }));
+      return listeners.map(({ listenerID, listenerTitle }) => ({ id: listenerID, title: listenerTitle }));
+    },
+    async find(tenantID, listenerID) {
+      const { listener } = await body(
+        rest.GET(`${T}/listeners/{listenerID}`, { params: { path: { tenantID, listenerID } } }),
+      );
+      return { id: listenerID, title: listener.listenerTitle };
+    },
+  },
+  cronJob: {
+    noun: 'cron job',
+    list: 'cronjob.list',
+    create: 'cronjob.create',
+    key: (tenantID) => ['cron-jobs', tenantID],
+    async search(tenantID, search) {
+      const { cronJobs } = await body(rest.GET(`${T}/cronjobs`, { params: listOf(tenantID, search) }));
+      return cronJobs.map(({ cronJobID, cronJobTitle }) => ({ id: cronJobID, title: cronJobTitle }));
+    },
+    async find(tenantID, cronJobID) {
+      const { cronJob } = await body(
+        rest.GET(`${T}/cronjobs/{cronJobID}`, { params: { path: { tenantID, cronJobID } } }),
+      );
+      return { id: cronJobID, title: cronJob.cronJobTitle };
+    },
+  },
+  appPage: {
+    noun: 'page',
+    list: 'appPage.list',
+    key: (tenantID) => ['app-pages', tenantID],
+    async search(tenantID, search) {
+      const { appPages } = await body(rest.GET(`${T}/app-pages`, { params: listOf(tenantID, search) }));
+      return appPages.map(({ appPageID, appPageTitle }) => ({ id: appPageID, title: appPageTitle }));
+    },
+    async find(tenantID, appPageID) {
+      const { appPage } = await body(
+        rest.GET(`${T}/app-pages/{appPageID}`, { params: { path: { tenantID, appPageID } } }),
+      );
+      return { id: appPageID, title: appPage.appPageTitle };
+    },
+  },
+  folder: {
+    noun: 'folder',
+    list: 'folder.list',
+    key: (tenantID) => ['folders', tenantID],
+    // Folders are listed by what they hold, which an id does not say.
+    search: async () => [],
+    async find(tenantID, folderID) {
+      const { folder } = await body(rest.GET(`${T}/folders/{folderID}`, { params: { path: { tenantID, folderID } } }));
+      return { id: folderID, title: folder.folderTitle };
+    },
+  },
+  role: {
+    noun: 'role',
+    list: 'role.list',
+    create: 'role.create',
+    key: (tenantID) => ['roles', tenantID],
+    async search(tenantID, search) {
+      const { roles } = await body(rest.GET(`${T}/roles`, { params: listOf(tenantID, search) }));
+      return roles.map(({ roleID, roleName }) => ({ id: roleID, title: roleName }));
+    },
+    async find(tenantID, roleID) {
+      const { role } = await body(rest.GET(`${T}/roles/{roleID}`, { params: { path: { tenantID, roleID } } }));
+      return { id: roleID, title: role.roleName };
+    },
+  },
+  user: {
+    noun: 'member',
+    list: 'user.list',
+    create: 'user.create',
+    key: (tenantID) => ['members', tenantID],
+    async search(tenantID, search) {
+      const { users } = await body(rest.GET(`${T}/users`, { params: listOf(tenantID, search) }));
+      // Who is invited only has no id of a user yet.
+      return users.flatMap(({ userID, email }) => (userID === null ? [] : [{ id: userID, title: email ?? userID }]));
+    },
+    async find(tenantID, tenantUserID) {
+      const { user } = await body(
+        rest.GET(`${T}/users/{tenantUserID}`, { params: { path: { tenantID, tenantUserID } } }),
+      );
+      return { id: tenantUserID, title: user.email ?? tenantUserID };
+    },
+  },
+  oauthConnection: {
+    noun: 'account',
+    list: 'datasource.list',
+    create: 'datasource.update',
+    key: (tenantID) => ['settings', tenantID, 'accounts'],
+    async search(tenantID, search) {
+      const params = { path: { tenantID }, query: { pageSize: 100 } };
+      const { oauthConnections } = await body(rest.GET(`${T}/oauth-connections`, { params }));
+      // The list cannot be searched by the API, and is short.
+      const fits = ({ title }: Named) => title.toLowerCase().includes(search.toLowerCase());
+      return oauthConnections.map(namedAccount).filter(fits).slice(0, SHOWN);
+    },
+    async find(tenantID, oauthConnectionID) {
+      const params = { path: { tenantID, oauthConnectionID } };
+      const { oauthConnection } = await body(rest.GET(`${T}/oauth-connections/{oauthConnectionID}`, { params }));
+      return namedAccount(oauthConnection);
+    },
+  },
+} as const satisfies Record<string, Source>;
+
+/** The types of which a picker knows how to find them. */
+export type PickedType = keyof typeof sources;
+
+/** In the order in which a choice of several types lists them. */
+export const sourceOf: Readonly<Record<PickedType, Source>> = sources;
+
+export function isPicked(type: unknown): type is PickedType {
+  return typeof type === 'string' && Object.hasOwn(sources, type);
+}
+
+/** The type of a resource, as permissions name it; undefined of one that no picker knows. */
+export function typeOfResource(resource: string): PickedType | undefined {
+  const name = resource.toLowerCase();
+  if (name === 'dataquery') return 'dataQuery';
+  return (Object.keys(sources) as PickedType[]).find((type) => type.toLowerCase() === name);
+}
+
+export function referencesRead(tenantID: string, type: PickedType, search: string) {
+  return queryOptions({
+    queryKey: [...sourceOf[type].key(tenantID), 'picked', type, search],
+    queryFn: () => sourceOf[type].search(tenantID, search),
+    placeholderData: keepPreviousData,
+    staleTime: 10_000,
+  });
+}
+
+export function referenceRead(tenantID: string, type: PickedType, id: string) {
+  return queryOptions({
+    queryKey: [...sourceOf[type].key(tenantID), 'named', type, id],
+    queryFn: () => sourceOf[type].find(tenantID, id),
+    staleTime: 10_000,
+  });
+}
+
+/** Why a title is not known: the API says of what does not exist, and of what the caller may not see, different things. */
+export function reasonOf(error: Error | null): 'gone' | 'hidden' | 'unknown' | undefined {
+  if (!error) return undefined;
+  if (!(error instanceof APIError)) return 'unknown';
+  if (error.status === 404) return 'gone';
+  return error.status === 403 ? 'hidden' : 'unknown';
+}
+
+function namedWorkflow({
+  id,
+  title,
+  workflowOptions,
+  ...rest
+}: Pick<Schemas['Workflow'], 'id' | 'title' | 'publishedVersionID'> & {
+  workflowOptions: { inputDefinitions?: unknown };
+}): Named {
+  const inputs = workflowOptions.inputDefinitions;
+  return { id, title, inputs, ...(rest.publishedVersionID === null && { detail: 'not published yet' }) };
+}
+
+function namedQuery({ dataQueryID, dataQueryTitle, datasourceType, dataQueryOptions }: Schemas['DataQuery']): Named {
+  const inputs = (dataQueryOptions as { inputDefinitions?: unknown }).inputDefinitions;
+  return { id: dataQueryID, title: dataQueryTitle, detail: datasourceType, inputs };
+}
+
+function namedSource({ datasourceID, datasourceTitle, datasourceType }: Schemas['Datasource']): Named {
+  return { id: datasourceID, title: datasourceTitle, detail: datasourceType };
+}
+
+function namedAccount({ oauthConnectionID, name, provider }: Schemas['OAuthConnection']): Named {
+  return { id: oauthConnectionID, title: name, detail: provider };
+}

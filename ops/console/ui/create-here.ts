@@ -1,0 +1,11 @@
+import { type ComponentType, createContext } from 'react';
+import type { PickedType } from '../client/references.ts';
+
+export interface CreateProps {
+  tenantID: string;
+  onCreated: (id: string) => void;
+  onClose: () => void;
+}
+
+/** Dialogs that create something where it is chosen, by its type. What is not here is created on its page, in another tab. */
+export const CreateHere = createContext<Partial<Record<PickedType, ComponentType<CreateProps>>>>({});

@@ -1,0 +1,65 @@
+import { SegmentedControl, TextInput } from '@mantine/core';
+import { type ReactNode, useRef, useState } from 'react';
+import type { ControlProps } from './drawn.ts';
+import { computed, isTemplate, type Templates } from './template.ts';
+
+interface Props extends ControlProps {
+  /** Absent: only values can be given. */
+  root: Templates['root'] | undefined;
+  /** Draws the field for a value. */
+  children: (field: ControlProps) => ReactNode;
+}
+
+type Mode = 'value' | 'expression';
+
+/** A field for a value, or for an expression that computes it. Each is kept while the other is looked at. */
+export function OrExpression({ root, children, ...field }: Props) {
+  const { label, description, error, required, disabled, value, onChange } = field;
+  const [asked, setAsked] = useState<Mode>('value');
+  const left = useRef<Partial<Record<Mode, unknown>>>({});
+  if (root === undefined) return children(field);
+  const mode = isTemplate(value) ? 'expression' : asked;
+  const change = (next: Mode) => {
+    left.current[mode] = value;
+    setAsked(next);
+    onChange(left.current[next]);
+  };
+  return (
+    <div className="or-expression">
+      <SegmentedControl
+        className="mode"
+        size="xs"
+        aria-label={`How ${label} is given`}
+        disabled={disabled}
+        data={[
+          { value: 'value', label: 'Value' },
+          { value: 'expression', label: 'Expression' },
+        ]}
+        value={mode}
+        onChange={(next) => change(next as Mode)}
+      />
+      {mode === 'value' ? (
+        children(field)
+      ) : (
+        <TextInput
+          {...{ label, error, required, disabled }}
+          styles={{ input: { fontFamily: 'var(--mantine-font-family-monospace)' } }}
+          description={
+            <>
+              {description}
+              {description && '. '}
+              {computed[root]}
+            </>
+          }
+          placeholder={`{{${root}.…}}`}
+          value={typeof value === 'string' ? value : ''}
+          onChange={({ currentTarget }) => {
+            // While it is typed, it is no template yet.
+            setAsked('expression');
+            onChange(currentTarget.value || undefined);
+          }}
+        />
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,287 @@
+import { type ComboboxParsedItem, MultiSelect, Group as Row, Select, Text, TextInput } from '@mantine/core';
+import { useDebouncedValue, useDisclosure } from '@mantine/hooks';
+import { useQueries } from '@tanstack/react-query';
+import { type ReactNode, Suspense, useContext, useState } from 'react';
+import { useMay, usePermissions } from '../client/may.ts';
+import {
+  type Named,
+  type PickedType,
+  reasonOf,
+  referenceRead,
+  referencesRead,
+  SHOWN,
+  sourceOf,
+} from '../client/references.ts';
+import { ListLink, OpenLink, useTenantID } from './asset-title.tsx';
+import { CreateHere } from './create-here.ts';
+import { choicesFrom, type Group, isID, type Known, noteOf, nounsOf } from './picked.ts';
+
+interface Shared {
+  /** The types of what can be chosen. */
+  types: readonly PickedType[];
+  label: string;
+  description?: ReactNode;
+  error?: ReactNode;
+  required?: boolean;
+  disabled?: boolean;
+  placeholder?: string;
+  /** In a filter nothing is created or opened. */
+  isFilter?: boolean;
+  /** Further choices, above those of the list. */
+  before?: readonly Named[];
+  /** Whether one of the list can be chosen. */
+  accepts?: (one: Named) => boolean;
+}
+
+interface Props extends Shared {
+  value: string | undefined;
+  onChange: (id: string | undefined, chosen?: Named) => void;
+}
+
+/** A choice of one asset by its title, found by the API; the title of the present value is shown wherever it stands in the list. */
+export function Picker({ value, onChange, ...shared }: Props) {
+  const { types, label, description, error, required = false, disabled = false, isFilter = false } = shared;
+  const id = value !== undefined && value !== '' ? value : undefined;
+  const { choices, known, mayList, search, isFull, dropdown } = useChoices(shared, id === undefined ? [] : [id]);
+  const current = id === undefined ? undefined : known.get(id);
+  const nouns = nounsOf(types.map((type) => sourceOf[type].noun));
+  const field = { label, description, error, required, disabled };
+  return (
+    <div>
+      {mayList || shared.before ? (
+        <Select
+          {...field}
+          withAsterisk={required}
+          clearable={!required}
+          clearButtonProps={{ 'aria-label': isFilter ? `Any ${label.toLowerCase()}` : `Clear ${label}` }}
+          allowDeselect={false}
+          placeholder={shared.placeholder ?? `Choose ${nouns.article} ${nouns.one}`}
+          nothingFoundMessage={search === '' ? `There is no ${nouns.one} yet` : `No ${nouns.one} has this in its title`}
+          data={optionsOf(choices, isFull)}
+          {...dropdown}
+          renderOption={({ option }) => <Option title={option.label} detail={detailIn(choices, option.value)} />}
+          value={id ?? null}
+          onChange={(next) => onChange(next ?? undefined, next === null ? undefined : find(choices, next))}
+        />
+      ) : (
+        <TextInput
+          {...field}
+          value={id ?? ''}
+          onChange={({ currentTarget }) => onChange(currentTarget.value.trim() || undefined)}
+        />
+      )}
+      {!isFilter && (
+        <Beside
+          types={types}
+          known={current}
+          mayList={mayList}
+          nouns={nouns.several}
+          isFixed={shared.before !== undefined}
+          disabled={disabled}
+          onCreated={onChange}
+        />
+      )}
+    </div>
+  );
+}
+
+interface ManyProps extends Shared {
+  value: readonly string[];
+  onChange: (ids: string[]) => void;
+}
+
+/** A choice of several. What is no id is shown as it is: some fields take names too. */
+export function ManyPicker({ value, onChange, ...shared }: ManyProps) {
+  const { types, label, description, error, required = false, disabled = false, isFilter = false } = shared;
+  const { choices, known, mayList, isFull, dropdown } = useChoices(shared, value);
+  const nouns = nounsOf(types.map((type) => sourceOf[type].noun));
+  const lost = [...known.values()].filter(({ reason }) => reason !== undefined);
+  return (
+    <div>
+      <MultiSelect
+        {...{ label, description, error, required, disabled }}
+        placeholder={value.length === 0 ? (shared.placeholder ?? `Choose ${nouns.several}`) : ''}
+        nothingFoundMessage={mayList ? 'Nothing found' : `You may not list ${nouns.several}`}
+        data={optionsOf(choices, isFull)}
+        {...dropdown}
+        renderOption={({ option }) => <Option title={option.label} detail={detailIn(choices, option.value)} />}
+        value={[...value]}
+        onChange={onChange}
+      />
+      {lost.map((one) => (
+        <Note key={one.id} isFault text={noteOf(one)} />
+      ))}
+      {!isFilter && (
+        <Beside
+          {...{ types, mayList, disabled }}
+          nouns={nouns.several}
+          known={undefined}
+          onCreated={(id) => onChange([...value, id])}
+        />
+      )}
+    </div>
+  );
+}
+
+/** Choices by the typed search, and what is known of the present values. The list is read once it is opened. */
+function useChoices({ types, before = [], accepts = () => true }: Shared, ids: readonly string[]) {
+  const tenantID = useTenantID();
+  const permissions = usePermissions(tenantID);
+  const [isOpen, { open, close }] = useDisclosure(false);
+  const [search, setSearch] = useState('');
+  const [typed] = useDebouncedValue(search.trim(), 250);
+  /** A field with a value has its title as its text, which is no search. */
+  const [title, setTitle] = useState<string>();
+  const isListed = (type: PickedType) => permissions?.includes(sourceOf[type].list) ?? true;
+  const listed = types.filter(isListed);
+  const lists = useQueries({
+    queries: listed.map((type) => ({
+      ...referencesRead(tenantID, type, typed === title ? '' : typed),
+      enabled: isOpen && permissions !== undefined,
+    })),
+  });
+  const groups: Group<PickedType>[] = listed.map((type, at) => {
+    const { several } = nounsOf([sourceOf[type].noun]);
+    return { type, label: several, rows: (lists[at]?.data ?? []).filter(accepts) };
+  });
+  if (before.length > 0) groups.unshift({ type: undefined, label: '', rows: before });
+  const known = useKnown(types, ids, groups);
+  const own = ids.length === 1 ? known.get(ids[0] ?? '')?.title : undefined;
+  if (own !== title) setTitle(own);
+  return {
+    ...{ known, search, choices: choicesFrom(groups, known), mayList: listed.length > 0 },
+    isFull: lists.some(({ data }) => data?.length === SHOWN),
+    dropdown: {
+      filter: ({ options }: { options: ComboboxParsedItem[] }) => options,
+      searchable: true,
+      searchValue: search,
+      onSearchChange: setSearch,
+      onDropdownOpen: open,
+      onDropdownClose: close,
+    },
+  };
+}
+
+/** Titles of the present values: as the list says, else as each is read by its id. */
+function useKnown(types: readonly PickedType[], ids: readonly string[], groups: readonly Group<PickedType>[]) {
+  const tenantID = useTenantID();
+  const inList = new Map(groups.flatMap(({ rows, type }) => rows.map((row) => [row.id, { ...row, type }] as const)));
+  const asked = ids.filter((id) => isID(id) && !inList.has(id)).flatMap((id) => types.map((type) => ({ id, type })));
+  const reads = useQueries({ queries: asked.map(({ id, type }) => referenceRead(tenantID, type, id)) });
+  return new Map(
+    ids.map((id): [string, Known<PickedType>] => {
+      const own = asked.flatMap((one, at) =>
+        one.id === id ? [{ type: one.type, data: reads[at]?.data, error: reads[at]?.error }] : [],
+      );
+      const found = own.find(({ data }) => data);
+      const reasons = own.flatMap(({ error }) => reasonOf(error ?? null) ?? []);
+      const isLost = own.length > 0 && reasons.length === own.length;
+      const reason: Known['reason'] = isLost ? (reasons.find((one) => one !== 'gone') ?? 'gone') : undefined;
+      const unknown = { id, title: id, type: undefined, reason };
+      return [id, inList.get(id) ?? (found?.data ? { ...found.data, type: found.type } : unknown)];
+    }),
+  );
+}
+
+interface BesideProps {
+  types: readonly PickedType[];
+  known: Known<PickedType> | undefined;
+  mayList: boolean;
+  nouns: string;
+  /** Whether there are choices besides those that are listed. */
+  isFixed?: boolean;
+  disabled: boolean;
+  onCreated: (id: string) => void;
+}
+
+/** Below a picker: what is wrong with its value, the way to it, and to a new one. */
+function Beside({ types, known, mayList, nouns, isFixed = false, disabled, onCreated }: BesideProps) {
+  const may = useMay();
+  const creatable = types.filter((type) => {
+    const { create } = sourceOf[type];
+    return !disabled && create !== undefined && may(create);
+  });
+  const isThere = known?.type !== undefined && known.reason === undefined;
+  return (
+    <>
+      {!mayList && <Note text={`You may not list ${nouns}${isFixed ? '' : ': the field takes an id'}`} />}
+      {known?.reason && <Note isFault text={noteOf(known)} />}
+      {(isThere || creatable.length > 0) && (
+        <Row gap="sm" mt={4} className="note">
+          {isThere && known.type && <OpenLink type={known.type} id={known.id} />}
+          {creatable.map((type) => (
+            <New key={type} type={type} onCreated={onCreated} />
+          ))}
+        </Row>
+      )}
+    </>
+  );
+}
+
+function Note({ text, isFault = false }: { text: string; isFault?: boolean }) {
+  return (
+    <Text size="xs" mt={4} className={isFault ? 'breaks fault' : 'breaks'} role="status">
+      {text}
+    </Text>
+  );
+}
+
+function New({ type, onCreated }: { type: PickedType; onCreated: (id: string) => void }) {
+  const tenantID = useTenantID();
+  const [isOpen, dialog] = useDisclosure(false);
+  const Dialog = useContext(CreateHere)[type];
+  if (!Dialog) return <ListLink type={type} />;
+  return (
+    <>
+      <button type="button" className="plain link" onClick={dialog.open}>
+        New {sourceOf[type].noun}
+      </button>
+      {isOpen && (
+        <Suspense>
+          <Dialog
+            tenantID={tenantID}
+            onCreated={(id) => {
+              dialog.close();
+              onCreated(id);
+            }}
+            onClose={dialog.close}
+          />
+        </Suspense>
+      )}
+    </>
+  );
+}
+
+function Option({ title, detail }: { title: string; detail: string | undefined }) {
+  return (
+    <span>
+      <bdi>{title}</bdi>
+      {detail && (
+        <Text component="span" size="xs" c="dimmed">
+          {' '}
+          {detail}
+        </Text>
+      )}
+    </span>
+  );
+}
+
+function optionsOf(groups: readonly Group<PickedType>[], isFull: boolean) {
+  const items = groups.map(({ label, rows }) => ({
+    group: `${label.charAt(0).toUpperCase()}${label.slice(1)}`,
+    items: rows.map(({ id, title }) => ({ value: id, label: title })),
+  }));
+  const more = { value: MORE, label: 'There are more: type a part of the title', disabled: true };
+  const flat = items.length === 1 ? (items[0]?.items ?? []) : items;
+  return isFull ? [...flat, more] : flat;
+}
+
+const MORE = 'more';
+
+function find(groups: readonly Group<PickedType>[], id: string): Named | undefined {
+  return groups.flatMap(({ rows }) => rows).find((one) => one.id === id);
+}
+
+function detailIn(groups: readonly Group<PickedType>[], id: string): string | undefined {
+  return find(groups, id)?.detail;
+}

@@ -1,0 +1,16 @@
+/** Where a value may be a template, and by which word its expressions begin. */
+export interface Templates {
+  root: 'ctx' | 'event';
+  /** Whether ids may be templates too. */
+  inIDs: boolean;
+}
+
+export function isTemplate(value: unknown): value is string {
+  return typeof value === 'string' && value.includes('{{');
+}
+
+/** When a template of a form has its value. */
+export const computed: Readonly<Record<Templates['root'], string>> = {
+  ctx: 'Computed when the step runs',
+  event: 'Computed for each event',
+};

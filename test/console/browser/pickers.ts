@@ -1,0 +1,126 @@
+import { randomUUID } from 'node:crypto';
+import { expect, test } from 'vitest';
+import { aDataQuery, aWorkflow, chain } from '#test/support/factories.ts';
+import { expectAccessible, forgetRefusals, type Stage } from './stage.ts';
+
+const NOTHING = '00000000-0000-4000-8000-000000000000';
+
+/** Fields that name something: by its title, with its declared inputs. */
+export function pickerTests(stage: () => Stage): void {
+  test('a step gets its query by title, its inputs as fields, an expression in place of values, and a link', async () => {
+    const { cluster, page, go, path, context, tenant } = stage();
+    const client = cluster.as(tenant.creator).in(tenant);
+    const title = `Orders above ${randomUUID().slice(0, 8)}`;
+    const query = {
+      dataQueryTitle: title,
+      datasourceType: 'tenantdb',
+      dataQueryOptions: {
+        query: 'select {{inputs.least}}::int as n',
+        inputDefinitions: [
+          { key: 'least', type: 'number', required: true, description: 'In euros' },
+          { key: 'note', type: 'string', default: 'none' },
+        ],
+      },
+    };
+    const made = await client.post('T/queries', query);
+    const id: string = made.body.dataQuery.dataQueryID;
+    // The query is not among the first that the list has.
+    for (let page = 0; page < 3; page += 1)
+      await client.post(
+        'T/queries/bulk',
+        Array.from({ length: 20 }, (_, n) => ({ ...query, dataQueryTitle: `Other ${page} ${n}` })),
+      );
+    const graph = chain({ fetch: { type: 'dataQuery', dataQueryID: NOTHING, inputValues: { legacy: 1 } } });
+    const workflow = await aWorkflow(cluster, { tenant, title: 'Picks a query', ...graph });
+    await go(path(`/workflows/${workflow.id}`));
+    await page.getByText('Steps as a list').click();
+    await page.getByRole('button', { name: 'fetch', exact: true }).click();
+
+    const picker = page.getByRole('combobox', { name: 'Query' });
+    await picker.click();
+    await page.getByRole('option', { name: /^Other 2 19/ }).waitFor();
+    await page.getByText('There are more').waitFor();
+    expect(await page.getByRole('option', { name: /^Orders above/ }).count()).toBe(0);
+    await picker.fill(title.toUpperCase());
+    await page.getByRole('option', { name: title }).click();
+    await page.getByRole('textbox', { name: 'least' }).fill('5');
+    await page.getByText('In euros').waitFor();
+    expect(await page.getByRole('textbox', { name: 'note' }).getAttribute('placeholder')).toBe('none');
+    expect(await page.getByRole('textbox', { name: 'legacy' }).inputValue()).toBe('1');
+    await page.getByRole('radiogroup', { name: 'How note is given' }).getByText('Expression').click();
+    await page.getByRole('textbox', { name: 'note' }).fill('{{ctx.input.note}}');
+    await expectAccessible(page, { name: 'picker', shows: 'In euros' });
+
+    const given = page.getByRole('radiogroup', { name: 'How Query is given' });
+    await given.getByText('Expression').click();
+    await page.getByText('Computed when the step runs').first().waitFor();
+    await page.getByRole('textbox', { name: 'Query' }).fill('{{ctx.input.query}}');
+    await given.getByText('Value').click();
+    await expect.poll(() => picker.inputValue()).toBe(title);
+    const opened = context.waitForEvent('page');
+    await page.getByRole('link', { name: 'Open the query' }).click();
+    const other = await opened;
+    await other.getByRole('heading', { name: title }).waitFor();
+    await other.close();
+
+    await page.getByRole('button', { name: 'Save draft' }).click();
+    await page.getByText('Version 2, a draft').waitFor();
+    const saved = await client.get(`T/workflows/${workflow.id}`);
+    const { data } = saved.body.workflow.workflowNodes.find((node: { id: string }) => node.id === 'fetch');
+    expect(data).toMatchObject({
+      dataQueryID: id,
+      inputValues: { legacy: 1, least: 5, note: '{{ctx.input.note}}' },
+    });
+  });
+
+  test('a query is made beside the field that names it, and a deleted one is told', async () => {
+    const { cluster, page, go, path, tenant } = stage();
+    const client = cluster.as(tenant.creator).in(tenant);
+    const { id } = await aDataQuery(cluster, { tenant, title: 'Soon gone' });
+    const graph = chain({ fetch: { type: 'dataQuery', dataQueryID: id } });
+    const workflow = await aWorkflow(cluster, { tenant, title: 'Lost its query', ...graph });
+    expect((await client.delete(`T/queries/${id}`)).status).toBe(200);
+    await go(path(`/workflows/${workflow.id}`));
+    await page.getByText('Steps as a list').click();
+    await page.getByRole('button', { name: 'fetch', exact: true }).click();
+    await page.getByText(`It was deleted, or never existed: ${id}`).waitFor();
+    await expectAccessible(page, { name: 'picker-gone', shows: 'It was deleted', schemes: ['light'] });
+
+    await page.getByRole('button', { name: 'New query' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Title').fill('Made here');
+    expect(await dialog.getByRole('combobox', { name: 'Datasource' }).inputValue()).toBe("This tenant's database");
+    await dialog.getByRole('textbox', { name: 'SQL' }).fill('select 1 as n');
+    await expectAccessible(page, { name: 'picker-new', shows: 'New query', schemes: ['light'] });
+    await dialog.getByRole('button', { name: 'Create' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    await expect.poll(() => page.getByRole('combobox', { name: 'Query' }).inputValue()).toBe('Made here');
+    await page.getByText('The query declares no inputs').waitFor();
+    forgetRefusals(stage(), 404);
+  });
+
+  test('a step that sends a request is filled from a curl command, and says what it leaves out', async () => {
+    const { cluster, page, go, path, tenant } = stage();
+    const graph = chain({ send: { type: 'http', url: 'https://old.example' } });
+    const workflow = await aWorkflow(cluster, { tenant, title: 'Sends a request', ...graph });
+    await go(path(`/workflows/${workflow.id}`));
+    await page.getByText('Steps as a list').click();
+    await page.getByRole('button', { name: 'send', exact: true }).click();
+    await page.getByRole('button', { name: 'Paste a curl command' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog
+      .getByLabel('Command')
+      .fill(`curl -k -X PUT https://api.example/items/1 -H 'Content-Type: application/json' -d '{"n": 1}'`);
+    await dialog.getByText('-k is left out').waitFor();
+    await expectAccessible(page, { name: 'picker-curl', shows: '-k is left out', schemes: ['light'] });
+    await dialog.getByRole('button', { name: 'Fill the step' }).click();
+    await expect
+      .poll(() => page.getByRole('textbox', { name: 'URL' }).textContent())
+      .toBe('https://api.example/items/1');
+    await page.getByRole('button', { name: 'Save draft' }).click();
+    await page.getByText('Version 2, a draft').waitFor();
+    const saved = await cluster.as(tenant.creator).in(tenant).get(`T/workflows/${workflow.id}`);
+    const { data } = saved.body.workflow.workflowNodes.find((node: { id: string }) => node.id === 'send');
+    expect(data).toMatchObject({ method: 'PUT', url: 'https://api.example/items/1', bodyType: 'json', body: { n: 1 } });
+  });
+}

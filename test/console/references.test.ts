@@ -1,0 +1,84 @@
+/** The parts of the console's pickers that need no browser. */
+import { expect, test } from 'vitest';
+import { formOf } from '#api/http/forms/form.ts';
+import { declaredInputs, undeclaredKeys } from '#ops/console/ui/declared.ts';
+import { choicesFrom, isID, namedBy, namesIn, noteOf, nounsOf } from '#ops/console/ui/picked.ts';
+import { inputsFieldOf, propertiesOf, referenceOf, type Schema } from '#ops/console/ui/schema-shape.ts';
+import { isTemplate } from '#ops/console/ui/template.ts';
+import { approval } from '#shared/workflow/nodes/kinds/approval.ts';
+import { dataQuery } from '#shared/workflow/nodes/kinds/data-query.ts';
+import { subWorkflow } from '#shared/workflow/nodes/kinds/sub-workflow.ts';
+
+const ID = '01990d3e-5c00-7a10-8000-000000000007';
+const OTHER = '01990d3e-5c00-7a10-8000-000000000008';
+
+test('the schema of a field says what it names, however it is wrapped', () => {
+  const fields = (config: Parameters<typeof formOf>[0]) => propertiesOf(formOf(config).schema as Schema);
+
+  expect(referenceOf(fields(dataQuery.config).dataQueryID ?? {})).toEqual({ types: ['dataQuery'], isMany: false });
+  expect(referenceOf(fields(approval.config).approvers ?? {})).toEqual({ types: ['user', 'role'], isMany: true });
+  expect(referenceOf({ anyOf: [{ type: 'string', 'x-reference': 'folder' }, { type: 'null' }] })?.types).toEqual([
+    'folder',
+  ]);
+  expect(referenceOf({ type: 'array', items: { 'x-reference': 'role' } })).toEqual({ types: ['role'], isMany: true });
+  expect(referenceOf({ type: 'string', format: 'uuid' })).toBeUndefined();
+  expect(inputsFieldOf(fields(subWorkflow.config).inputMapping ?? {})).toBe('childWorkflowID');
+});
+
+test('an id that stands for nothing names nothing, and a template is no id', () => {
+  expect(namedBy('00000000-0000-4000-8000-000000000000')).toBeUndefined();
+  expect(namedBy('')).toBeUndefined();
+  expect(namedBy(ID.toUpperCase())).toBe(ID);
+  expect([ID, '{{ctx.input.id}}', 'Sales', '00000000-0000-0000-0000-000000000000'].map(isID)).toEqual([
+    ...[true, false, false, false],
+  ]);
+  expect(['{{ctx.a}}', 'Dear {{ctx.a}}', 'a', 5].map(isTemplate)).toEqual([true, true, false, false]);
+});
+
+test('names come from a list, or from a text with commas', () => {
+  expect(namesIn(` Sales, ann@example.com,,${ID}, Sales`)).toEqual(['Sales', 'ann@example.com', ID]);
+  expect(namesIn([ID, 'Sales'])).toEqual([ID, 'Sales']);
+  expect(namesIn(undefined)).toEqual([]);
+});
+
+test('present values are among the choices of their type, also those that no list has', () => {
+  const groups = [
+    { type: 'user', label: 'members', rows: [{ id: ID, title: 'ann@example.com' }] },
+    { type: 'role', label: 'roles', rows: [] },
+  ];
+  const known = new Map([
+    [ID, { id: ID, title: 'ann@example.com', type: 'user' }],
+    [OTHER, { id: OTHER, title: 'Sales', type: 'role' }],
+    ['lost', { id: 'lost', title: 'lost', type: undefined }],
+  ]);
+
+  expect(choicesFrom(groups, known).map(({ rows }) => rows.map(({ title }) => title))).toEqual([
+    ['lost', 'ann@example.com'],
+    ['Sales'],
+  ]);
+  expect(choicesFrom([], new Map([['lost', { id: 'lost', title: 'lost', type: undefined }]]))[0]?.rows).toHaveLength(1);
+});
+
+test('the words of a picker', () => {
+  expect(nounsOf(['query'])).toEqual({ article: 'a', one: 'query', several: 'queries' });
+  expect(nounsOf(['account']).article).toBe('an');
+  expect(nounsOf(['member', 'role'])).toEqual({ article: 'a', one: 'member or role', several: 'members and roles' });
+  expect(noteOf({ id: ID, title: ID, type: 'dataQuery', reason: 'gone' })).toContain('deleted');
+  expect(noteOf({ id: ID, title: ID, type: 'dataQuery', reason: 'hidden' })).toContain('may not see');
+});
+
+test('declared inputs have a type or take any JSON, their default as a hint, and others beside them are kept', () => {
+  const inputs = declaredInputs([
+    { key: 'least', type: 'number', required: true, default: 10 },
+    { key: 'filter', type: 'object', default: { open: true } },
+    { key: 'any', label: 'Anything' },
+    'no definition',
+  ]);
+
+  expect(inputs.map(({ key, label, kind, isTyped, hint }) => [key, label, kind, isTyped, hint])).toEqual([
+    ['least', 'least', 'number', true, '10'],
+    ['filter', 'filter', 'json', true, '{"open":true}'],
+    ['any', 'Anything', 'text', false, ''],
+  ]);
+  expect(undeclaredKeys(inputs, { least: 1, old: 2, any: 3 })).toEqual(['old']);
+});
