@@ -1,8 +1,11 @@
-import { type Node, type NodeProps, NodeResizeControl } from '@xyflow/react';
+import type { Node, NodeProps } from '@xyflow/react';
 import { useEffect, useState } from 'react';
 import type { Point } from '../graph/shown.ts';
 import { Icon } from '../ui/icon.tsx';
 import type { Draft, Note } from './draft.ts';
+
+/** The height of the head of a note. */
+const HEAD = 26;
 
 type Change = (change: (draft: Draft) => Draft) => void;
 
@@ -29,7 +32,7 @@ export function noteNode(note: Note, { position, isSelected, ...shown }: Parts):
   };
 }
 
-/** A text beside the steps. It is moved by its head, and written in like a field. */
+/** A text beside the steps. It is moved by its head, written in like a field, and made larger at its corner. */
 export function CanvasNote({ data: { note, isReadOnly, onChange } }: NodeProps<NoteNode>) {
   const [text, setText] = useState(note.text);
   useEffect(() => setText(note.text), [note.text]);
@@ -54,16 +57,20 @@ export function CanvasNote({ data: { note, isReadOnly, onChange } }: NodeProps<N
         className="nodrag nowheel"
         aria-label="Text of the note"
         readOnly={isReadOnly}
+        style={{ width: note.width, height: note.height - HEAD }}
+        onPointerUp={({ currentTarget: { offsetWidth: width, offsetHeight } }) => {
+          const height = offsetHeight + HEAD;
+          if (width !== note.width || height !== note.height) set({ width, height });
+        }}
         value={text}
         onChange={(event) => setText(event.currentTarget.value)}
         onBlur={() => text !== note.text && set({ text })}
       />
-      {!isReadOnly && <NodeResizeControl minWidth={120} minHeight={70} />}
     </div>
   );
 }
 
-export function withNotePart(draft: Draft, id: string, part: Partial<Note>): Draft {
+function withNotePart(draft: Draft, id: string, part: Partial<Note>): Draft {
   return { ...draft, notes: draft.notes.map((note) => (note.id === id ? { ...note, ...part } : note)) };
 }
 
