@@ -20,23 +20,21 @@ const knownOfKind = z.object(ofKind);
 const NodeDefaults = readBy(looseObject(ofKind).meta({ id: 'NodeDefaults' }), () => knownOfKind);
 
 /** The part of the options that only editors read: no run depends on it, and it is no difference between versions. */
-const CanvasOptions = z
-  .looseObject({
-    notes: z
-      .array(
-        z.looseObject({
-          id: z.string().min(1).max(255),
-          text: z.string().max(10_000),
-          position: z.object({ x: z.number(), y: z.number() }),
-          width: z.number().positive().optional(),
-          height: z.number().positive().optional(),
-        }),
-      )
-      .max(500)
-      .optional()
-      .describe('Texts beside the nodes, for readers'),
-  })
-  .meta({ id: 'CanvasOptions' });
+const CanvasOptions = looseObject({
+  notes: z
+    .array(
+      looseObject({
+        id: z.string().min(1).max(255),
+        text: z.string().max(10_000),
+        position: z.object({ x: z.number(), y: z.number() }),
+        width: z.number().positive().optional(),
+        height: z.number().positive().optional(),
+      }),
+    )
+    .max(500)
+    .optional()
+    .describe('Texts beside the nodes, for readers'),
+}).meta({ id: 'CanvasOptions' });
 
 const fields = {
   inputDefinitions: z

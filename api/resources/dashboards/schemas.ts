@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { looseObject } from '#shared/core/record.ts';
-import { ID } from '../../http/fields/id.ts';
 import { idOf } from '#shared/core/schema/reference.ts';
 import { explorerPage, pageFields, pageQuery } from '../../http/fields/paging.ts';
 import { Message } from '../../http/fields/response-parts.ts';

@@ -197,13 +197,6 @@ export function isPicked(type: unknown): type is PickedType {
   return typeof type === 'string' && Object.hasOwn(sources, type);
 }
 
-/** The type of a resource, as permissions name it; undefined of one that no picker knows. */
-export function typeOfResource(resource: string): PickedType | undefined {
-  const name = resource.toLowerCase();
-  if (name === 'dataquery') return 'dataQuery';
-  return (Object.keys(sources) as PickedType[]).find((type) => type.toLowerCase() === name);
-}
-
 export function referencesRead(tenantID: string, type: PickedType, search: string) {
   return queryOptions({
     queryKey: [...sourceOf[type].key(tenantID), 'picked', type, search],

@@ -11,8 +11,8 @@ import { isObject } from '../ui/is-object.ts';
 import { isID } from '../ui/picked.ts';
 import { Picker } from '../ui/picker.tsx';
 import { wordsOf } from '../ui/problem.tsx';
-import { LocalMoment, Moment } from '../ui/time.tsx';
 import { JSONControl } from '../ui/schema-control.tsx';
+import { LocalMoment } from '../ui/time.tsx';
 
 type CronJob = Schemas['CronJob'];
 

@@ -6,7 +6,8 @@ import { workflowsRead } from '../client/reads.ts';
 import { body, rest } from '../client/rest.ts';
 import type { Schemas } from '../client/types.ts';
 import { inputFields } from '../ui/as-fields.ts';
-import { enteredValues, type Field, Fields, initialValues } from '../ui/fields.tsx';
+import type { Field } from '../ui/field.ts';
+import { enteredValues, Fields, initialValues } from '../ui/fields.tsx';
 import { Problem } from '../ui/problem.tsx';
 
 type Startable = Pick<Schemas['ListedWorkflow'], 'id' | 'workflowOptions' | 'workflowDescription'>;

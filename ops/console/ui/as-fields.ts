@@ -1,4 +1,4 @@
-import type { Field } from './fields.tsx';
+import type { Field } from './field.ts';
 import { isObject } from './is-object.ts';
 
 /** The fields of a workflow's declared inputs. */

@@ -1,6 +1,6 @@
-import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
-import { type PickedType, reasonOf, referenceRead, sourceOf } from '../client/references.ts';
+import type { ReactNode } from 'react';
+import { type PickedType, sourceOf } from '../client/references.ts';
 
 /** The page of something, as a part of the address behind that of its tenant; undefined where the console has none. */
 const pages: Readonly<Partial<Record<PickedType, (id: string) => string>>> = {
@@ -18,48 +18,26 @@ export function useTenantID(): string {
   return useParams({ strict: false }).tenantID ?? '';
 }
 
-/** Leads to the page of something in another tab, so that what is typed here stays. */
-export function OpenLink({ type, id }: { type: PickedType; id: string }) {
+function OtherTab({ page, children }: { page: string; children: ReactNode }) {
   const tenantID = useTenantID();
-  const page = pages[type]?.(id);
-  if (page === undefined) return null;
   return (
-    <a className="link" href={`/console/t/${tenantID}/${page}`} target="_blank" rel="noopener opener">
-      Open the {sourceOf[type].noun}
+    // biome-ignore lint/security/noBlankTarget: a tab has its session from the one that opens it, which is the console too
+    <a className="link" href={`/console/t/${tenantID}/${page}`} target="_blank" rel="opener">
+      {children}
     </a>
   );
+}
+
+/** Leads to the page of something in another tab, so that what is typed here stays. */
+export function OpenLink({ type, id }: { type: PickedType; id: string }) {
+  const page = pages[type]?.(id);
+  if (page === undefined) return null;
+  return <OtherTab page={page}>Open the {sourceOf[type].noun}</OtherTab>;
 }
 
 /** Leads to the list in which something new can be made. */
 export function ListLink({ type }: { type: PickedType }) {
-  const tenantID = useTenantID();
   const [page] = pages[type]?.('').split(/[/?](?!accounts)/) ?? [];
   if (page === undefined) return null;
-  return (
-    <a className="link" href={`/console/t/${tenantID}/${page}`} target="_blank" rel="noopener opener">
-      New {sourceOf[type].noun}, in another tab
-    </a>
-  );
+  return <OtherTab page={page}>New {sourceOf[type].noun}, in another tab</OtherTab>;
 }
-
-/** The title of something that a page only names, with the way to it. */
-export function AssetTitle({ type, id }: { type: PickedType; id: string }) {
-  const tenantID = useTenantID();
-  const { data, error } = useQuery(referenceRead(tenantID, type, id));
-  const page = pages[type]?.(id);
-  if (!data)
-    return (
-      <>
-        <code className="breaks">{id}</code>
-        {error && ` (${missing[reasonOf(error) ?? 'unknown']})`}
-      </>
-    );
-  if (page === undefined) return <bdi>{data.title}</bdi>;
-  return (
-    <a className="link" href={`/console/t/${tenantID}/${page}`} target="_blank" rel="noopener opener">
-      <bdi>{data.title}</bdi>
-    </a>
-  );
-}
-
-const missing = { gone: 'deleted', hidden: 'you may not see it', unknown: 'its title could not be read' } as const;

@@ -1,5 +1,5 @@
 import { inputFields } from './as-fields.ts';
-import type { Field } from './fields.tsx';
+import type { Field } from './field.ts';
 import { isObject } from './is-object.ts';
 
 /** A declared input of a query or a workflow, as a form for values or templates shows it. */

@@ -1,17 +1,7 @@
 import { Checkbox, NumberInput, TextInput } from '@mantine/core';
 import { parseExact } from '#shared/core/lossless-json.ts';
+import type { Field } from './field.ts';
 import { JSONEditor } from './json-editor.tsx';
-
-/** A value that a person enters. */
-export interface Field {
-  key: string;
-  label: string;
-  kind: 'text' | 'number' | 'checkbox' | 'json';
-  isRequired?: boolean;
-  placeholder?: string;
-  description?: string;
-  initial?: unknown;
-}
 
 /** As entered: JSON stays text until it is sent. */
 export type Values = Readonly<Record<string, unknown>>;
