@@ -7188,22 +7188,24 @@ export interface components {
             requestedBy?: components["schemas"]["RequestedBy"];
             boundBy?: components["schemas"]["RequestedBy"][];
         };
-        CanvasOptions: {
-            /** @description Texts beside the nodes, for readers */
-            notes?: ({
-                id: string;
-                text: string;
-                position: {
-                    x: number;
-                    y: number;
-                };
-                width?: number;
-                height?: number;
-            } & {
-                [key: string]: unknown;
-            })[];
+        CanvasNote: {
+            id: string;
+            text: string;
+            position: components["schemas"]["CanvasPosition"];
+            width?: number;
+            height?: number;
         } & {
             [key: string]: unknown;
+        };
+        CanvasOptions: {
+            /** @description Texts beside the nodes, for readers */
+            notes?: components["schemas"]["CanvasNote"][];
+        } & {
+            [key: string]: unknown;
+        };
+        CanvasPosition: {
+            x: number;
+            y: number;
         };
         ChildRun: {
             /** Format: uuid */

@@ -19,21 +19,17 @@ const ofKind = { timeoutSeconds, retryLimit, retryDelaySeconds, retryOn };
 const knownOfKind = z.object(ofKind);
 const NodeDefaults = readBy(looseObject(ofKind).meta({ id: 'NodeDefaults' }), () => knownOfKind);
 
+const CanvasNote = looseObject({
+  id: z.string().min(1).max(255),
+  text: z.string().max(10_000),
+  position: z.object({ x: z.number(), y: z.number() }).meta({ id: 'CanvasPosition' }),
+  width: z.number().positive().optional(),
+  height: z.number().positive().optional(),
+}).meta({ id: 'CanvasNote' });
+
 /** The part of the options that only editors read: no run depends on it, and it is no difference between versions. */
 const CanvasOptions = looseObject({
-  notes: z
-    .array(
-      looseObject({
-        id: z.string().min(1).max(255),
-        text: z.string().max(10_000),
-        position: z.object({ x: z.number(), y: z.number() }),
-        width: z.number().positive().optional(),
-        height: z.number().positive().optional(),
-      }),
-    )
-    .max(500)
-    .optional()
-    .describe('Texts beside the nodes, for readers'),
+  notes: z.array(CanvasNote).max(500).optional().describe('Texts beside the nodes, for readers'),
 }).meta({ id: 'CanvasOptions' });
 
 const fields = {
