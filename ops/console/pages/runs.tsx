@@ -101,6 +101,8 @@ function Filters({ tenantID, filter }: { tenantID: string; filter: RunFilter }) 
   const may = useMay();
   const { data: workflows = [] } = useQuery({ ...workflowsRead(tenantID), enabled: may('workflow.list') });
   // The other filters stay; only the page is another one.
+  const [isMore, setMore] = useState(false);
+  const hasMore = Boolean(filter.origin || filter.tag || filter.errorCode);
   const set = (change: { [K in keyof RunFilter]?: RunFilter[K] | undefined }) => {
     const next = Object.entries({ ...filter, ...change, cursor: undefined });
     void navigate({ search: Object.fromEntries(next.filter(([, value]) => value !== undefined && value !== '')) });
@@ -133,18 +135,26 @@ function Filters({ tenantID, filter }: { tenantID: string; filter: RunFilter }) 
           value={filter.workflowID ?? null}
           onChange={(value) => set({ workflowID: value ?? undefined })}
         />
-        <Select
-          label="Origin"
-          placeholder="Any"
-          clearable
-          clearButtonProps={{ 'aria-label': 'Any origin' }}
-          data={runOrigins.map((value) => ({ value, label: originWords[value] }))}
-          value={filter.origin ?? null}
-          onChange={(value) => set({ origin: runOrigins.find((one) => one === value) })}
-        />
         <TimeFilter filter={filter} onSet={set} />
-        <TextFilter label="Tag" value={filter.tag} onSet={(tag) => set({ tag })} />
-        <TextFilter label="Error code" value={filter.errorCode} onSet={(errorCode) => set({ errorCode })} />
+        {isMore || hasMore ? (
+          <>
+            <Select
+              label="Origin"
+              placeholder="Any"
+              clearable
+              clearButtonProps={{ 'aria-label': 'Any origin' }}
+              data={runOrigins.map((value) => ({ value, label: originWords[value] }))}
+              value={filter.origin ?? null}
+              onChange={(value) => set({ origin: runOrigins.find((one) => one === value) })}
+            />
+            <TextFilter label="Tag" value={filter.tag} onSet={(tag) => set({ tag })} />
+            <TextFilter label="Error code" value={filter.errorCode} onSet={(errorCode) => set({ errorCode })} />
+          </>
+        ) : (
+          <Button variant="default" onClick={() => setMore(true)}>
+            More filters
+          </Button>
+        )}
         {(filter.rerunOf || filter.root || filter.batch) && (
           <Button
             variant="default"
@@ -162,7 +172,7 @@ function Filters({ tenantID, filter }: { tenantID: string; filter: RunFilter }) 
 function RunTable({ tenantID, runs }: { tenantID: string; runs: readonly RunSummary[] }) {
   return (
     <div className="scroller">
-      <table className="list">
+      <table className="list dense">
         <caption className="unseen">Runs, newest first</caption>
         <thead>
           <tr>
@@ -195,25 +205,20 @@ function Row({ tenantID, run }: { tenantID: string; run: RunSummary }) {
   return (
     <tr>
       <td>
-        <Link to="/t/$tenantID/runs/$instanceID" params={{ tenantID, instanceID }} className="link">
-          <div className="clip">
+        <div className="clip">
+          <Link to="/t/$tenantID/runs/$instanceID" params={{ tenantID, instanceID }} className="link">
             <bdi>{workflowTitle ?? 'Unsaved workflow'}</bdi>
-          </div>
-        </Link>
-        <Text size="xs" c="dimmed" className="clip">
-          <code>{instanceID.slice(-8)}</code>
-          {tags.map((tag) => (
-            <Tag key={tag}>{tag}</Tag>
-          ))}
-        </Text>
+          </Link>{' '}
+          <span className="note">
+            <code>{instanceID.slice(-8)}</code>
+            {tags.map((tag) => (
+              <Tag key={tag}>{tag}</Tag>
+            ))}
+          </span>
+        </div>
       </td>
       <td>
-        <Status of={status} />
-        {errorCode && (
-          <Text size="xs" c="dimmed" className="clip">
-            {errorCode}
-          </Text>
-        )}
+        <Status of={status} /> {errorCode && <span className="note">{errorCode}</span>}
       </td>
       <td>
         <Ago at={run.createdAt} />

@@ -248,6 +248,26 @@ export function runTests(stage: () => Stage): void {
     await page.getByRole('table', { name: 'Runs, newest first' }).getByText('Failed').first().waitFor();
   });
 
+  test('twenty runs are seen at once, and the rarer filters on request', async () => {
+    const { cluster, tenant, page, go, path } = stage();
+    await page.setViewportSize({ width: 1280, height: 800 });
+    const { id } = await aWorkflow(cluster, {
+      tenant,
+      ...graph({ start: { type: 'start' }, end: { type: 'end' } }, ['start>end']),
+    });
+    await cluster.as(tenant.creator).in(tenant).post(`T/workflows/${id}/execute`, {});
+    await go(path('/runs'));
+    const row = page.getByRole('table', { name: 'Runs, newest first' }).getByRole('row').nth(1);
+    await row.waitFor();
+    const { y, height } = (await row.boundingBox()) ?? { y: 0, height: 1_000 };
+    expect(Math.floor((800 - y) / height)).toBeGreaterThanOrEqual(20);
+    await page.getByRole('button', { name: 'More filters' }).click();
+    const tag = page.getByRole('textbox', { name: 'Tag' });
+    await tag.fill('none has it');
+    await tag.press('Enter');
+    await page.getByText('No run matches the filter.').waitFor();
+  });
+
   const pages = [
     { name: 'tenants', path: () => '/console/', shows: 'New tenant' },
     { name: 'home', path: () => stage().path(), shows: 'Failed most' },
