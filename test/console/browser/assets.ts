@@ -74,8 +74,9 @@ export function assetTests(stage: () => Stage): void {
     await dialog.getByLabel('Time zone').fill('Europe/Vienna');
     await dialog
       .getByRole('status')
-      .getByText(/03:00|3:00/)
+      .getByText(/at 03:00/)
       .waitFor();
+    await expect.poll(() => dialog.getByRole('status').getByRole('listitem').count()).toBe(5);
     await dialog.getByRole('combobox', { name: 'Workflow' }).fill('Nightly');
     await page.getByRole('option', { name: 'Nightly' }).click();
     await expectAccessible(page, { name: 'cron-form', shows: 'If something is in the way', schemes: ['light'] });

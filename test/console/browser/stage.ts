@@ -62,7 +62,9 @@ export async function openStage(executablePath: string): Promise<Stage> {
     // A busy machine may take long for anything.
     page.setDefaultTimeout(20_000);
     page.on('pageerror', (error) => faults.push(error.message));
-    page.on('console', (message) => message.type() === 'error' && faults.push(message.text()));
+    page.on('console', (message) => {
+      if (message.type() === 'error') faults.push(`${message.text()} (on ${page.url()})`);
+    });
     return page;
   };
   const open = async ({ email }: { email: string }, baseURL = cluster.baseURL) => {
