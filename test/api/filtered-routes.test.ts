@@ -111,6 +111,7 @@ const elsewhere = [
   'get T/widgets/files',
   'get T/cronjobs/status/connections',
   'get T/listeners/status/connections',
+  'get T/overview/runs',
 ];
 
 let cluster: Cluster;

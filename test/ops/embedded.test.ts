@@ -238,7 +238,8 @@ test('the home of a killed process opens again, with the same secrets', async ()
   await using reopened = await openHome(home);
 
   expect(reopened.secretsKeys).toBe(secret);
-  expect(Buffer.from(reopened.secretsKeys.replace('embedded:', ''), 'base64')).toHaveLength(32);
+  const [, key = ''] = reopened.secretsKeys.split(':');
+  expect(Buffer.from(key, 'base64')).toHaveLength(32);
 });
 
 test('the secrets of a home are closed to other users', async () => {

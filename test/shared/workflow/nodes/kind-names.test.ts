@@ -34,7 +34,6 @@ const otherMeanings: readonly [path: string, words: readonly string[], meaning: 
   ['api/bundles/assets/bundle-types.ts', ['dataQuery'], 'a type of asset'],
   ['shared/core/schema/reference.ts', ['dataQuery', 'map'], 'types of ids'],
   ['api/resources/overview/schemas.ts', ['dataQuery'], 'a type of asset'],
-  ['ops/console/client/references.ts', ['dataQuery'], 'a type of asset'],
   ['ops/console/client/search.ts', ['dataQuery'], 'a type of asset'],
   ['api/resources/queries/clone.ts', ['dataQuery'], 'a type of folder'],
   ['api/resources/queries/run.ts', ['dataQuery'], 'a field of a body'],
