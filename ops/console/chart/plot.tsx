@@ -27,7 +27,11 @@ export function Plot(drawn: Drawn) {
   useEffect(() => plot.current?.setData(dataOf(drawn)), [drawn]);
   const scheme = useComputedColorScheme('light');
   // biome-ignore lint/correctness/useExhaustiveDependencies: the colours are read while it is drawn
-  useEffect(() => plot.current?.redraw(false), [scheme]);
+  useEffect(() => {
+    // The provider of the theme sets the colours in an effect of its own, which runs after this one.
+    const frame = requestAnimationFrame(() => plot.current?.redraw(false));
+    return () => cancelAnimationFrame(frame);
+  }, [scheme]);
   return <div ref={container} style={{ height: HEIGHT }} />;
 }
 
