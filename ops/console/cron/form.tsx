@@ -186,7 +186,7 @@ function InWords({ tenantID, schedule, timezone }: { tenantID: string; schedule:
       {data && !error && (
         <>
           <Text size="sm">{data.scheduleDescription}. Next:</Text>
-          <ol className="lines">
+          <ol className="lines prose">
             {data.runs.map(({ at, local }) => (
               <li key={at}>
                 <LocalMoment at={at} local={local} />

@@ -156,7 +156,7 @@ function NextTicks({ ids }: { ids: CronJobIDs }) {
   const { data: preview, error } = useQuery(nextTicksRead(ids));
   if (error) return <Problem error={error} />;
   return (
-    <ol className="lines">
+    <ol className="lines prose">
       {preview?.runs.map(({ at, local }) => (
         <li key={at}>
           <LocalMoment at={at} local={local} />
