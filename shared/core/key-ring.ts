@@ -29,6 +29,8 @@ export interface KeyRing {
   seal(text: string, context: string): string;
   /** Throws an error that `isUnreadableSecret` recognizes if no key here opens it. `what` names the secret in that error. */
   open(sealed: string, context: string, what?: string): string;
+  /** As `open`; undefined if no key here opens it, or if it is not sealed. */
+  tryOpen(sealed: string, context: string): string | undefined;
   /** Whether one of the keys opens it. */
   canOpen(sealed: string, context: string): boolean;
   /** Whether the newest key opens it. */
@@ -53,7 +55,7 @@ export function createKeyRing(keys: readonly SecretKey[]): KeyRing {
    * The text, or undefined. The key of the name is tried first, and then every other: a person may have given a key another name, and an
    * earlier version sealed with whichever key had the name.
    */
-  function tryOpen({ id, body }: Sealed, context: string): string | undefined {
+  function openWithAny({ id, body }: Sealed, context: string): string | undefined {
     const named = known.get(id);
     const others = keys.filter(({ key }) => key !== named).map(({ key }) => key);
     for (const key of named ? [named, ...others] : others) {
@@ -61,6 +63,11 @@ export function createKeyRing(keys: readonly SecretKey[]): KeyRing {
       if (text !== undefined) return text;
     }
     return undefined;
+  }
+
+  function tryOpen(sealed: string, context: string): string | undefined {
+    const read = readSealed(sealed);
+    return read && openWithAny(read, context);
   }
 
   return {
@@ -77,14 +84,12 @@ export function createKeyRing(keys: readonly SecretKey[]): KeyRing {
       const read = readSealed(sealed);
       if (!read) throw new AppError('INTERNAL_ERROR', 'The value is not sealed');
       if (!newest) throw noKeys();
-      const text = tryOpen(read, context);
+      const text = openWithAny(read, context);
       if (text === undefined) throw unreadable(what, { keyID: read.id, isHere: known.has(read.id) });
       return text;
     },
-    canOpen(sealed, context) {
-      const read = readSealed(sealed);
-      return read !== undefined && tryOpen(read, context) !== undefined;
-    },
+    tryOpen,
+    canOpen: (sealed, context) => tryOpen(sealed, context) !== undefined,
     isCurrent(sealed, context) {
       const read = readSealed(sealed);
       if (!newest || read?.id !== newest.id) return false;

@@ -56,7 +56,7 @@ export async function readResultPage(
     [resultID, page, tenantID, source, callerID],
   );
   const [row] = rows;
-  if (!row || !secrets.canOpen(row.sealed, pageContext(resultID, page)))
-    throw new AppError('NOT_FOUND', 'Result page not found or expired: run the query again');
-  return JSON.parse(secrets.open(row.sealed, pageContext(resultID, page)));
+  const text = row && secrets.tryOpen(row.sealed, pageContext(resultID, page));
+  if (text === undefined) throw new AppError('NOT_FOUND', 'Result page not found or expired: run the query again');
+  return JSON.parse(text);
 }

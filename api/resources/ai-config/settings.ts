@@ -20,8 +20,7 @@ export function openSettings(secrets: KeyRing, config: AIConfig | null): AISetti
   if (!config?.provider || !config.model) return null;
   const { id, provider, model, baseURL = null, apiKey } = config;
   const context = sealedColumns.aiKey.context(id);
-  const open = (sealed: string) => (secrets.canOpen(sealed, context) ? secrets.open(sealed, context) : UNREADABLE);
-  return { provider, model, baseURL, apiKey: apiKey ? open(apiKey) : null };
+  return { provider, model, baseURL, apiKey: apiKey ? (secrets.tryOpen(apiKey, context) ?? UNREADABLE) : null };
 }
 
 /** Throws if the key that is stored cannot be opened. */

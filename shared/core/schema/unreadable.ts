@@ -8,8 +8,8 @@ import { eachSecret, fieldContext, type Path, type SealContext, UNREADABLE } fro
 export function openReadable(schema: z.ZodType, options: JsonObject, { secrets, context }: SealContext): JsonObject {
   return eachSecret(schema, options, (value, path) => {
     if (!isSealed(value)) return value;
-    const sealContext = fieldContext(context, path);
-    return secrets.canOpen(value, sealContext) ? (JSON.parse(secrets.open(value, sealContext)) as Json) : UNREADABLE;
+    const text = secrets.tryOpen(value, fieldContext(context, path));
+    return text === undefined ? UNREADABLE : (JSON.parse(text) as Json);
   });
 }
 

@@ -35,11 +35,8 @@ interface Needs {
  * give the owner another. Refused while the database is moved to another server.
  */
 export async function openPassword(row: Row, needs: Needs): Promise<string> {
-  const { secrets } = needs;
   const context = sealedColumns.tenantDatabasePassword.context(row.id);
-  return secrets.canOpen(row.password, context)
-    ? secrets.open(row.password, context)
-    : await replacePassword(row, context, needs);
+  return needs.secrets.tryOpen(row.password, context) ?? (await replacePassword(row, context, needs));
 }
 
 /** Another process may have replaced it meanwhile. If this is interrupted before the commit, the next use replaces it again. */
@@ -55,7 +52,8 @@ async function replacePassword(
     const { rows } = await client.query<{ password: string; moving: boolean }>(LOCK, [id]);
     const [row] = rows;
     if (!row || row.moving) throw beingMoved();
-    if (secrets.canOpen(row.password, context)) return secrets.open(row.password, context);
+    const replaced = secrets.tryOpen(row.password, context);
+    if (replaced !== undefined) return replaced;
     const { admin } = servers.get(server);
     const roles = await admin.query<{ name: string }>('select rolname as name from pg_roles where rolname = any($1)', [
       [owner, roleWhenFull(owner)],
