@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
-import { runCooperatively, yieldToEventLoop } from '../concurrency/cooperative.ts';
+import { runCooperatively } from '../concurrency/cooperative.ts';
 import { createKeyedSemaphores, IN_ORDER } from '../concurrency/semaphore.ts';
 import { currentReservation } from '../concurrency/work-context.ts';
 import { writing } from '../concurrency/write-json.ts';
@@ -9,14 +9,14 @@ import { Counter, createTenantLabel, type TenantLabel } from '../core/counter.ts
 import { AppError, reviveError, toAppError, WireError } from '../core/errors.ts';
 import { newID } from '../core/ids.ts';
 import { type Json, OwnJson, ofParsedJSON } from '../core/json.ts';
-import { isUnreadableSecret, type KeyRing } from '../core/key-ring.ts';
+import type { KeyRing } from '../core/key-ring.ts';
 import type { Logger } from '../core/logger.ts';
-import { parseInPieces } from '../core/parse-in-pieces.ts';
 import type { Pool } from '../db/pool.ts';
 import type { Backplane, Messages } from './backplane/index.ts';
 import type { Producer } from './producer.ts';
 import { RPC_CANCEL, RPCReply, rpcContext } from './queues/define-rpc.ts';
 import type { AnyRPC } from './queues/index.ts';
+import { openMessage, sealMessage } from './sealed-messages.ts';
 
 export interface RPCOptions {
   timeoutMs?: number;
@@ -150,9 +150,7 @@ export function createRPC({ backplane, producer, pool, secrets, logger, tenant =
     // Safe: it was parsed with the definition's own schema.
     const isShort = definition.isShort(parsed as never);
     const text = await runCooperatively(writing(parsed as Json));
-    await yieldForLarge(text);
-    const sealed = secrets.seal(text, rpcContext(askID, 'question'));
-    await yieldForLarge(text);
+    const sealed = await sealMessage(secrets, text, rpcContext(askID, 'question'));
     try {
       await producer.enqueue(definition, [{ ...sent, replyTo, sealed, isShort }], { timeoutMs: ENQUEUE_TIMEOUT_MS });
     } catch (error) {
@@ -192,11 +190,7 @@ export function createRPC({ backplane, producer, pool, secrets, logger, tenant =
 
   /** The response; throws the error that the worker sent instead of one. */
   async function openReply(askID: string, sealed: string): Promise<unknown> {
-    const context = rpcContext(askID, 'answer');
-    await yieldForLarge(sealed);
-    const text = openMessage(secrets, sealed, context);
-    await yieldForLarge(text);
-    const outcome = RPCOutcome.parse(await parseLarge(text));
+    const outcome = RPCOutcome.parse(await openMessage(secrets, sealed, rpcContext(askID, 'answer')));
     if ('error' in outcome) throw reviveError(outcome.error);
     return outcome.answer;
   }
@@ -271,19 +265,6 @@ export async function claimRequest(pool: Pool, askID: string): Promise<boolean> 
   return rowCount === 1;
 }
 
-/** Characters of a text that is sealed, opened or parsed in a turn of the event loop of its own: to seal five megabytes takes 10 ms. */
-const LARGE = 500_000;
-
-/** Parses a text that our own code has written; a large one with pauses. */
-export async function parseLarge(text: string): Promise<unknown> {
-  return text.length > LARGE ? await runCooperatively(parseInPieces(text)) : JSON.parse(text);
-}
-
-/** Waits for a turn of the event loop if the text is large. */
-export async function yieldForLarge(text: string): Promise<void> {
-  if (text.length > LARGE) await yieldToEventLoop();
-}
-
 /** The reply, or undefined when the time is up or the signal aborts. */
 async function firstOf<T>(
   reply: Promise<T>,
@@ -306,19 +287,6 @@ async function firstOf<T>(
 /** A worker ends this much before the deadline: the caller does not hear a later reply. */
 export function replyMarginMs(leftMs: number): number {
   return Math.floor(Math.min(250, leftMs / 4));
-}
-
-/** The text of a sealed request or answer. Each process must be able to open what any other has sealed. */
-export function openMessage(secrets: KeyRing, sealed: string, context: string): string {
-  try {
-    return secrets.open(sealed, context);
-  } catch (error) {
-    if (!isUnreadableSecret(error)) throw error;
-    throw new AppError(
-      'INTERNAL_ERROR',
-      'The processes of this deployment have different keys: set SECRETS_KEYS the same for all',
-    );
-  }
 }
 
 /** The error of a timeout: the same, whether the caller or the worker detects it first. */

@@ -4,15 +4,8 @@ import { AppError, type ErrorCode, toWireError } from '#shared/core/errors.ts';
 import { type Json, ofParsedJSON } from '#shared/core/json.ts';
 import { rpcContext } from '#shared/messaging/queues/define-rpc.ts';
 import type { AnyRPC } from '#shared/messaging/queues/index.ts';
-import {
-  claimRequest,
-  openMessage,
-  parseLarge,
-  type RPCOutcome,
-  replyMarginMs,
-  tooLate,
-  yieldForLarge,
-} from '#shared/messaging/rpc.ts';
+import { claimRequest, type RPCOutcome, replyMarginMs, tooLate } from '#shared/messaging/rpc.ts';
+import { openMessage, sealMessage } from '#shared/messaging/sealed-messages.ts';
 import { knownError } from '../outbound/upstream-error.ts';
 import type { ProcessorContext } from './consume.ts';
 
@@ -74,9 +67,7 @@ async function openRequest<D extends AnyRPC>(
   { askID, sealed }: RequestJob['payload'],
   { secrets }: ProcessorContext,
 ): Promise<z.output<D['request']>> {
-  const context = rpcContext(askID, 'question');
-  await yieldForLarge(sealed);
-  const value = await parseLarge(openMessage(secrets, sealed, context));
+  const value = await openMessage(secrets, sealed, rpcContext(askID, 'question'));
   // Safe: the schema is the definition's own, so its output has the request's type.
   return ofParsedJSON(() => definition.request.parse(value)) as z.output<D['request']>;
 }
@@ -116,8 +107,7 @@ async function sendReply(
   { askID, replyTo }: { askID: string; replyTo: string },
   { pool, secrets, messages }: ProcessorContext,
 ): Promise<void> {
-  await yieldForLarge(text);
-  const sealed = secrets.seal(text, rpcContext(askID, 'answer'));
+  const sealed = await sealMessage(secrets, text, rpcContext(askID, 'answer'));
   if (Buffer.byteLength(text) <= MAX_INLINE_BYTES) return messages.publish(replyTo, { askID, sealed });
   await pool.query(
     `insert into ask_reply (ask_id, sealed, expires_at) values ($1, $2, now() + interval '5 minutes') on conflict do nothing`,
