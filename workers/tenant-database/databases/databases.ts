@@ -15,8 +15,8 @@ import type { Outbound } from '../../outbound/gate.ts';
 import { noConnectionFree, openFairly, refusalOf } from '../servers/fair-open.ts';
 import type { TenantServer, TenantServers } from '../servers/servers.ts';
 import { dialOwn, endpointOfOwn, endpointOfURL } from './endpoints.ts';
-import { beingMoved, openPassword, roleWhenFull } from './owner-role.ts';
-import { createProvisioner, type OwnDatabase } from './provision.ts';
+import { beingMoved, type OwnDatabase, openDatabase, roleWhenFull } from './owner-role.ts';
+import { createProvisioner } from './provision.ts';
 import { dropAsOwner } from './quota.ts';
 
 /** The databases of tenants: the one a tenant has configured, else one that is created when the tenant first needs it. */
@@ -117,7 +117,11 @@ export function createTenantDatabases({ pool, secrets, outbound, servers }: Need
     if (row.id === null) return ownSource(tenantID, await provide(tenantID, signal));
     if (row.is_full) full.add(tenantID);
     else full.delete(tenantID);
-    return ownSource(tenantID, await openRow({ ...row, id: row.id }), row.is_full ?? false);
+    return ownSource(
+      tenantID,
+      await openDatabase({ ...row, id: row.id }, { pool, secrets, servers }),
+      row.is_full ?? false,
+    );
   }
 
   /** Reads the row of the tenant and its database; waits while the database is moved to another server. */
@@ -154,11 +158,6 @@ export function createTenantDatabases({ pool, secrets, outbound, servers }: Need
     } finally {
       release();
     }
-  }
-
-  async function openRow(row: Row & { id: string }): Promise<OwnDatabase> {
-    const { id, server, database_name: databaseName, role_name: roleName } = row;
-    return { id, server, databaseName, roleName, password: await openPassword(row, { pool, secrets, servers }) };
   }
 
   function ownSource(tenantID: string, owned: OwnDatabase, isFull = false): ConnectionSource<PostgresConnection> {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
 import { settingsAgainstOwner, type TenantServer } from '../servers/servers.ts';
-import type { OwnDatabase } from './provision.ts';
+import type { OwnDatabase } from './owner-role.ts';
 
 const exec = promisify(execFile);
 

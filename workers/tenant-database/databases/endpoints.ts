@@ -6,7 +6,7 @@ import { type PostgresEndpoint, securityOf } from '../../connections/postgresql/
 import type { Dial } from '../../connections/postgresql/stream.ts';
 import { unlessAborted } from '../../outbound/unless-aborted.ts';
 import { formatAddress } from '../../outbound/upstream-error.ts';
-import type { OwnDatabase } from './provision.ts';
+import type { OwnDatabase } from './owner-role.ts';
 
 const common = { applicationName: 'gantry', connectMs: 5_000 };
 

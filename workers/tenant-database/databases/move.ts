@@ -7,9 +7,9 @@ import { withTenantDatabaseLock } from '#shared/tenants/database-lock.ts';
 import { quoteLiteral, quoteName } from '../quote.ts';
 import type { TenantServer, TenantServers } from '../servers/servers.ts';
 import { copyDatabase, requirePrograms } from './dump.ts';
-import { openPassword } from './owner-role.ts';
+import { type OwnDatabase, type OwnDatabaseRow, openDatabase } from './owner-role.ts';
 import { hasPrepared } from './prepared.ts';
-import { make, type OwnDatabase } from './provision.ts';
+import { make } from './provision.ts';
 import { dropRoleAndDatabase, endSessions } from './removals.ts';
 
 export interface MoveNeeds {
@@ -63,28 +63,15 @@ export async function moveDatabase(
   });
 }
 
-async function find(tenantID: string, { pool, secrets, servers }: MoveNeeds): Promise<OwnDatabase> {
-  const { rows } = await pool.query<{
-    id: string;
-    server: string;
-    database_name: string;
-    role_name: string;
-    password: string;
-  }>(
+async function find(tenantID: string, needs: MoveNeeds): Promise<OwnDatabase> {
+  const { rows } = await needs.pool.query<OwnDatabaseRow>(
     `select d.id, d.server, d.database_name, d.role_name, d.password from tenant_database d join tenant t on t.id = d.tenant_id
      where d.tenant_id::text = $1 and d.ready_at is not null and t.deleting_at is null`,
     [tenantID],
   );
   const [row] = rows;
   if (!row) throw new Error('This tenant has no database that Gantry has created');
-  const { id, server, database_name: databaseName, role_name: roleName } = row;
-  return {
-    id,
-    server,
-    databaseName,
-    roleName,
-    password: await openPassword(row, { pool, secrets, servers }),
-  };
+  return await openDatabase(row, needs);
 }
 
 /** Copies the database while the tenant's work waits. */

@@ -2,7 +2,7 @@ import { createHash, createHmac, pbkdf2, randomBytes } from 'node:crypto';
 import { promisify } from 'node:util';
 import { AppError } from '#shared/core/errors.ts';
 import type { KeyRing } from '#shared/core/key-ring.ts';
-import { inTransaction, type Pool } from '#shared/db/pool.ts';
+import { inTransaction, type Pool, type PoolClient } from '#shared/db/pool.ts';
 import { sealedColumns } from '#shared/db/sealed-columns.ts';
 import { quoteLiteral, quoteName } from '../quote.ts';
 import type { TenantServers } from '../servers/servers.ts';
@@ -16,9 +16,20 @@ export function newPassword(): string {
   return randomBytes(24).toString('base64url');
 }
 
-interface Row {
+/** A database that Gantry has created for a tenant. */
+export interface OwnDatabase {
   id: string;
   server: string;
+  databaseName: string;
+  roleName: string;
+  password: string;
+}
+
+/** The columns of `tenant_database` for it. */
+export interface OwnDatabaseRow {
+  id: string;
+  server: string;
+  database_name: string;
   role_name: string;
   /** Sealed. */
   password: string;
@@ -30,18 +41,24 @@ interface Needs {
   servers: Pick<TenantServers, 'get'>;
 }
 
+/** The database of a row, with the password of its owner in clear text. */
+export async function openDatabase(row: OwnDatabaseRow, needs: Needs): Promise<OwnDatabase> {
+  const { id, server, database_name: databaseName, role_name: roleName } = row;
+  return { id, server, databaseName, roleName, password: await openPassword(row, needs) };
+}
+
 /**
  * Opens the password of the owner of a database. One that was sealed with a key that is not here is replaced: the deployment's role may
  * give the owner another. Refused while the database is moved to another server.
  */
-export async function openPassword(row: Row, needs: Needs): Promise<string> {
+async function openPassword(row: OwnDatabaseRow, needs: Needs): Promise<string> {
   const context = sealedColumns.tenantDatabasePassword.context(row.id);
   return needs.secrets.tryOpen(row.password, context) ?? (await replacePassword(row, context, needs));
 }
 
 /** Another process may have replaced it meanwhile. If this is interrupted before the commit, the next use replaces it again. */
 async function replacePassword(
-  { id, server, role_name: owner }: Row,
+  { id, server, role_name: owner }: OwnDatabaseRow,
   context: string,
   { pool, secrets, servers }: Needs,
 ): Promise<string> {
@@ -49,10 +66,7 @@ async function replacePassword(
   const sealed = secrets.seal(password, context);
   const verifier = quoteLiteral(await scramVerifier(password));
   return await inTransaction(pool, async (client) => {
-    const { rows } = await client.query<{ password: string; moving: boolean }>(LOCK, [id]);
-    const [row] = rows;
-    if (!row || row.moving) throw beingMoved();
-    const replaced = secrets.tryOpen(row.password, context);
+    const replaced = secrets.tryOpen(await lockRow(client, id), context);
     if (replaced !== undefined) return replaced;
     const { admin } = servers.get(server);
     const roles = await admin.query<{ name: string }>('select rolname as name from pg_roles where rolname = any($1)', [
@@ -62,6 +76,17 @@ async function replacePassword(
     await client.query('update tenant_database set password = $2 where id = $1', [id, sealed]);
     return password;
   });
+}
+
+/**
+ * Locks the row of a database, so that no move of it begins before the commit, and returns the sealed password. Refused while it is moved
+ * to another server.
+ */
+export async function lockRow(client: PoolClient, id: string): Promise<string> {
+  const { rows } = await client.query<{ password: string; moving: boolean }>(LOCK, [id]);
+  const [row] = rows;
+  if (!row || row.moving) throw beingMoved();
+  return row.password;
 }
 
 const LOCK = `

@@ -7,16 +7,14 @@ import { sealedColumns } from '#shared/db/sealed-columns.ts';
 import { withTenantDatabaseLock } from '#shared/tenants/database-lock.ts';
 import { quoteLiteral, quoteName } from '../quote.ts';
 import type { TenantServer, TenantServers } from '../servers/servers.ts';
-import { beingMoved, newPassword, openPassword, scramVerifier } from './owner-role.ts';
-
-/** A database that Gantry has created for a tenant. */
-export interface OwnDatabase {
-  id: string;
-  server: string;
-  databaseName: string;
-  roleName: string;
-  password: string;
-}
+import {
+  lockRow,
+  newPassword,
+  type OwnDatabase,
+  type OwnDatabaseRow,
+  openDatabase,
+  scramVerifier,
+} from './owner-role.ts';
 
 export interface Provisioner {
   /** Returns the tenant's database, created now if there is none. Two processes at once create only one. */
@@ -34,12 +32,7 @@ interface Needs {
   servers: TenantServers;
 }
 
-interface Row {
-  id: string;
-  server: string;
-  database_name: string;
-  role_name: string;
-  password: string;
+interface Row extends OwnDatabaseRow {
   ready: boolean;
 }
 
@@ -54,7 +47,7 @@ export function createProvisioner({ pool, secrets, servers }: Needs): Provisione
     return withTenantDatabaseLock(pool, tenantID, async (connection) => {
       const row = await find(connection, tenantID);
       if (!row) throw new AppError('NOT_FOUND', 'Tenant not found');
-      const database = await open(row);
+      const database = await openDatabase(row, { pool, secrets, servers });
       if (row.ready) return database;
       await make(servers.get(row.server), database);
       await connection.query('update tenant_database set ready_at = now() where id = $1', [row.id]);
@@ -77,27 +70,17 @@ export function createProvisioner({ pool, secrets, servers }: Needs): Provisione
     );
   }
 
-  async function open(row: Row): Promise<OwnDatabase> {
-    const { id, server, database_name: databaseName, role_name: roleName } = row;
-    return { id, server, databaseName, roleName, password: await openPassword(row, { pool, secrets, servers }) };
-  }
-
   return {
     provide,
     async restorePassword({ id, server, roleName, password }) {
       const verifier = quoteLiteral(await scramVerifier(password));
       await inTransaction(pool, async (client) => {
-        // The lock of the row excludes a move that begins before the password is changed.
-        const { rows } = await client.query<{ moving: boolean }>(MOVING, [id]);
-        if (rows[0]?.moving !== false) throw beingMoved();
+        await lockRow(client, id);
         await servers.get(server).admin.query(`alter role ${quoteName(roleName)} login password ${verifier}`);
       });
     },
   };
 }
-
-const MOVING = `
-select coalesce(moving_until > clock_timestamp(), false) as moving from tenant_database where id = $1 for update`;
 
 /** Creates what is missing of role and database. */
 export async function make(

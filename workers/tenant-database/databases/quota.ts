@@ -4,8 +4,8 @@ import type { Pool, PoolClient } from '#shared/db/pool.ts';
 import { tryTenantDatabaseLock } from '#shared/tenants/database-lock.ts';
 import { quoteLiteral, quoteName } from '../quote.ts';
 import type { TenantServer, TenantServers } from '../servers/servers.ts';
-import { openPassword, roleWhenFull, scramVerifier } from './owner-role.ts';
-import { type OwnDatabase, setDefaults } from './provision.ts';
+import { type OwnDatabase, type OwnDatabaseRow, openDatabase, roleWhenFull, scramVerifier } from './owner-role.ts';
+import { setDefaults } from './provision.ts';
 import { dropRole, endSessions } from './removals.ts';
 import { reopenDatabase } from './reopen-database.ts';
 
@@ -16,13 +16,8 @@ interface Needs {
   logger: Logger;
 }
 
-interface Row {
-  id: string;
+interface Row extends OwnDatabaseRow {
   tenant_id: string;
-  server: string;
-  database_name: string;
-  role_name: string;
-  password: string;
   is_full: boolean;
 }
 
@@ -87,11 +82,9 @@ async function clearTexts(
 }
 
 async function switchAccess(row: Row, isFull: boolean, { pool, servers, secrets, logger }: Needs): Promise<void> {
-  const { database_name: databaseName, role_name: roleName } = row;
   try {
     const server = servers.get(row.server);
-    const password = await openPassword(row, { pool, secrets, servers });
-    const database = { id: row.id, server: row.server, databaseName, roleName, password };
+    const database = await openDatabase(row, { pool, secrets, servers });
     await tryTenantDatabaseLock(pool, row.tenant_id, async () => {
       const { rowCount } = await pool.query('select from tenant_database where id = $1 and server = $2', [
         row.id,
