@@ -4,7 +4,8 @@ import type { KeyRing } from '#shared/core/key-ring.ts';
 import type { Logger } from '#shared/core/logger.ts';
 import { resealSecrets } from '#shared/core/schema/secret.ts';
 import type { Pool } from '#shared/db/pool.ts';
-import { type SealedColumn, sealedColumns } from '#shared/db/sealed-columns.ts';
+import { allSealedColumns, type SealedColumn } from '#shared/db/sealed-columns.ts';
+import { type SealedRow, sealedRows } from '#shared/db/sealed-rows.ts';
 
 interface RotationOptions {
   secrets: KeyRing;
@@ -20,16 +21,13 @@ export interface Rotation {
   failed: number;
 }
 
-const BATCH = 200;
-const FIRST_ID = '00000000-0000-0000-0000-000000000000';
-
 /**
  * Seals every stored secret with the newest key. A row is written only if it has not changed since it was read, so the service
  * may run meanwhile. Finished rows are skipped, so this may be interrupted and run again.
  */
 export async function rotateAllSecrets(
   pool: Pool,
-  { secrets, logger, columns = Object.values(sealedColumns) }: RotationOptions,
+  { secrets, logger, columns = allSealedColumns }: RotationOptions,
 ): Promise<Rotation> {
   const total: Rotation = { resealed: 0, failed: 0 };
   for (const column of columns) {
@@ -49,32 +47,16 @@ interface Task {
   logger: Logger;
 }
 
-interface Row {
-  id: string;
-  /** The table, row and field in the context. */
-  of: string;
-  value: Json;
-}
-
 async function rotateColumn(pool: Pool, task: Task): Promise<Rotation> {
-  const { table, column, of = 'id' } = task.column;
   const done: Rotation = { resealed: 0, failed: 0 };
-  for (let after = FIRST_ID; ; ) {
-    const { rows } = await pool.query<Row>(
-      `select id, ${of} as of, ${column} as value from ${table} where id > $1 and ${column} is not null order by id limit ${BATCH}`,
-      [after],
-    );
-    for (const row of rows) {
-      const outcome = await rotateRow(pool, row, task);
-      if (outcome !== 'current') done[outcome] += 1;
-    }
-    const last = rows.at(-1);
-    if (!last) return done;
-    after = last.id;
+  for await (const row of sealedRows(pool, task.column)) {
+    const outcome = await rotateRow(pool, row, task);
+    if (outcome !== 'current') done[outcome] += 1;
   }
+  return done;
 }
 
-async function rotateRow(pool: Pool, row: Row, task: Task): Promise<'resealed' | 'failed' | 'current'> {
+async function rotateRow(pool: Pool, row: SealedRow, task: Task): Promise<'resealed' | 'failed' | 'current'> {
   const { table, column, type, context } = task.column;
   const write = (value: Json) => (type === 'json' ? JSON.stringify(value) : value);
   for (let { value } = row; value !== null; ) {
@@ -88,7 +70,10 @@ async function rotateRow(pool: Pool, row: Row, task: Task): Promise<'resealed' |
     ]);
     if (rowCount === 1) return 'resealed';
     // The row has changed since it was read.
-    const { rows } = await pool.query<Row>(`select id, ${column} as value from ${table} where id = $1`, [row.id]);
+    const { rows } = await pool.query<Pick<SealedRow, 'value'>>(
+      `select ${column} as value from ${table} where id = $1`,
+      [row.id],
+    );
     value = rows[0]?.value ?? null;
   }
   return 'current';

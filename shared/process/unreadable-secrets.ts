@@ -1,10 +1,11 @@
 import { createTimeSlice } from '../concurrency/cooperative.ts';
-import { isJsonObject, type Json } from '../core/json.ts';
-import { type KeyRing, keyIDOf } from '../core/key-ring.ts';
-import { type UnreadableField, unreadableFields } from '../core/schema/unreadable.ts';
+import { isJsonObject } from '../core/json.ts';
+import type { KeyRing } from '../core/key-ring.ts';
+import { keyThatIsMissing, type UnreadableField, unreadableFields } from '../core/schema/unreadable.ts';
 import { findDatasourceType } from '../datasources/types/index.ts';
 import type { Pool } from '../db/pool.ts';
 import { allSealedColumns, type SealedColumn } from '../db/sealed-columns.ts';
+import { type SealedRow, sealedRows } from '../db/sealed-rows.ts';
 
 /** A stored secret that no key here opens. */
 export interface UnreadableSecret extends UnreadableField {
@@ -14,17 +15,10 @@ export interface UnreadableSecret extends UnreadableField {
   tenantID: string;
 }
 
-interface Row {
-  id: string;
-  /** The id in the context. */
-  of: string;
+interface Row extends SealedRow {
   tenantID: string;
-  value: Json;
   type: string | null;
 }
-
-const BATCH = 200;
-const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 
 /** Tries every stored secret, in turns with other work. To open 100,000 of them takes 0.6 s of processor time. */
 export async function* findUnreadable(
@@ -40,22 +34,10 @@ export async function* findUnreadable(
     }
 }
 
-async function* rowsOf(
-  pool: Pick<Pool, 'query'>,
-  { table, column, of = 'id', datasourceType = 'null' }: SealedColumn,
-): AsyncGenerator<Row, void, void> {
+function rowsOf(pool: Pick<Pool, 'query'>, column: SealedColumn): AsyncGenerator<Row, void, void> {
+  const { table, datasourceType = 'null' } = column;
   const tenant = table === 'tenant' ? 'id' : 'tenant_id';
-  for (let after = FIRST_ID; ; ) {
-    const { rows } = await pool.query<Row>(
-      `select id, ${of} as of, ${tenant} as "tenantID", ${column} as value, ${datasourceType} as type from ${table}
-       where id > $1 and ${column} is not null order by id limit ${BATCH}`,
-      [after],
-    );
-    yield* rows;
-    const last = rows.at(-1);
-    if (!last) return;
-    after = last.id;
-  }
+  return sealedRows<Row>(pool, column, `, ${tenant} as "tenantID", ${datasourceType} as type`);
 }
 
 function unreadableIn({ of, value, type }: Row, column: SealedColumn, secrets: KeyRing): UnreadableField[] {
@@ -65,8 +47,8 @@ function unreadableIn({ of, value, type }: Row, column: SealedColumn, secrets: K
     const definition = findDatasourceType(type ?? '');
     return definition ? unreadableFields(definition.options, value, { secrets, context }) : [];
   }
-  const keyID = typeof value === 'string' ? keyIDOf(value) : undefined;
-  return keyID === undefined || secrets.canOpen(String(value), context) ? [] : [{ path: [], keyID }];
+  const keyID = keyThatIsMissing(value, { secrets, context });
+  return keyID === undefined ? [] : [{ path: [], keyID }];
 }
 
 /** Counts of unreadable secrets, by kind. */

@@ -27,10 +27,14 @@ export function unreadableFields(
 ): UnreadableField[] {
   const found: UnreadableField[] = [];
   eachSecret(schema, options, (value, path) => {
-    const keyID = typeof value === 'string' ? keyIDOf(value) : undefined;
-    if (keyID !== undefined && !secrets.canOpen(String(value), fieldContext(context, path)))
-      found.push({ path, keyID });
+    const keyID = keyThatIsMissing(value, { secrets, context: fieldContext(context, path) });
+    if (keyID !== undefined) found.push({ path, keyID });
     return value;
   });
   return found;
+}
+
+/** The name of the key that sealed a value which no key here opens; undefined for other values. */
+export function keyThatIsMissing(value: Json, { secrets, context }: SealContext): string | undefined {
+  return isSealed(value) && !secrets.canOpen(value, context) ? keyIDOf(value) : undefined;
 }
