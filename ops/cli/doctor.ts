@@ -4,7 +4,7 @@ import { createKeyRing } from '#shared/core/key-ring.ts';
 import { createLogger } from '#shared/core/logger.ts';
 import { createPool, type Pool } from '#shared/db/pool.ts';
 import { sealedColumns } from '#shared/db/sealed-columns.ts';
-import { describeNewerSchema, requireSchema } from '#shared/entities/schema.ts';
+import { compareSchema, describeNewer, requireComplete } from '#shared/entities/schema.ts';
 import { readRedisInfo } from '#shared/messaging/backplane/redis.ts';
 import type { RedisConfig } from '#shared/messaging/backplane/types.ts';
 import { type Config, readConfig, readEmbeddedConfig } from '#shared/process/config.ts';
@@ -100,8 +100,9 @@ async function checkPostgres(pool: Pool): Promise<Judged> {
 
 async function checkSchema(pool: Pool): Promise<Judged> {
   try {
-    await requireSchema(pool);
-    const newer = await describeNewerSchema(pool);
+    const comparison = await compareSchema(pool);
+    requireComplete(comparison);
+    const newer = describeNewer(comparison);
     if (newer === undefined) return { state: 'ok', found: 'current' };
     return { state: 'warn', found: 'newer than this program', advice: `${newer}.` };
   } catch (error) {

@@ -22,34 +22,42 @@ export async function migrate(orm: MikroORM, pool: Pool, logger: Logger): Promis
 
 /** Refuses a schema that is older than this code needs. A newer one is fine, since migrations only add, but is said in the log. */
 export async function requireSchema(pool: Pool, logger?: Logger): Promise<void> {
-  const { isOlder, unknown } = await compareSchema(pool);
+  const comparison = await compareSchema(pool);
+  requireComplete(comparison);
+  const newer = describeNewer(comparison);
+  if (newer !== undefined) logger?.warn({ unknown: comparison.unknown }, newer);
+}
+
+/** A sentence if a newer version has migrated the database; else undefined. */
+export async function describeNewerSchema(pool: Pool): Promise<string | undefined> {
+  return describeNewer(await compareSchema(pool));
+}
+
+/** Refuses a schema in which migrations are missing. */
+export function requireComplete({ isOlder }: SchemaComparison): void {
   if (isOlder)
     throw new AppError(
       'UNAVAILABLE',
       `The database schema is older than this version needs (${migrationNames.at(-1)}): run "node ops/migrate.ts" in the image, or "npm run migrate" in a clone`,
     );
-  if (unknown.length > 0) logger?.warn({ unknown }, describeUnknown(unknown));
 }
 
-/** A sentence if a newer version has migrated the database; else undefined. */
-export async function describeNewerSchema(pool: Pool): Promise<string | undefined> {
-  const { unknown } = await compareSchema(pool);
-  return unknown.length > 0 ? describeUnknown(unknown) : undefined;
-}
-
-function describeUnknown(unknown: readonly string[]): string {
+/** A sentence if the schema has migrations of a newer version; else undefined. */
+export function describeNewer({ unknown }: SchemaComparison): string | undefined {
+  if (unknown.length === 0) return undefined;
   const count = unknown.length === 1 ? 'a migration' : `${unknown.length} migrations`;
   return `This program is older than its database: a newer version has made ${count} that it does not know (${unknown.at(-1)}). Update it`;
 }
 
-interface Comparison {
+interface SchemaComparison {
   /** Migrations are missing. */
   isOlder: boolean;
   /** Migrations of a newer version. */
   unknown: string[];
 }
 
-async function compareSchema(pool: Pool): Promise<Comparison> {
+/** Compares the migrations of the database with those of this version. */
+export async function compareSchema(pool: Pool): Promise<SchemaComparison> {
   const { rows } = await pool
     .query<{ name: string }>(`select name from schema_migration order by id`)
     .catch((error: { code?: string }) => {

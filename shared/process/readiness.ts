@@ -1,7 +1,7 @@
 import type { RequestListener } from 'node:http';
 import { AppError } from '../core/errors.ts';
 import type { Pool } from '../db/pool.ts';
-import { describeNewerSchema, requireSchema } from '../entities/schema.ts';
+import { compareSchema, describeNewer, requireComplete } from '../entities/schema.ts';
 import type { Backplane } from '../messaging/backplane/index.ts';
 import type { SecretsCheck } from './open-key-ring.ts';
 
@@ -23,9 +23,10 @@ const TIMEOUT_MS = 2_000;
 
 /** Whether a process can work: its dependencies answer, and it is not stopping. */
 export async function readReadiness({ pool, backplane, secrets: stored, isDraining }: Needed): Promise<Readiness> {
+  const comparison = compareSchema(pool);
   const [postgres, schema, queue, tenantDatabases, secrets] = await Promise.all([
-    within(requireSchema(pool)),
-    within(requireNoFault(describeNewerSchema(pool))),
+    within(comparison.then(requireComplete)),
+    within(requireNoFault(comparison.then(describeNewer))),
     within(backplane.ping()),
     within(requireTenantServers(pool)),
     within(requireNoFault(stored.describeUnreadable()), 'are being counted'),
