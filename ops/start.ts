@@ -14,10 +14,9 @@ import { createPool } from '#shared/db/pool.ts';
 import { describeNewerSchema } from '#shared/entities/schema.ts';
 import { createBackplane } from '#shared/messaging/backplane/index.ts';
 import { type Config, readConfig, readEmbeddedConfig } from '#shared/process/config.ts';
-import { openKeyRing } from '#shared/process/open-key-ring.ts';
+import type { SecretsCheck } from '#shared/process/open-key-ring.ts';
 import { stopSignal } from '#shared/process/shutdown.ts';
 import { describeFailure } from '#shared/process/start-failure.ts';
-import { countUnreadable, describeUnreadable } from '#shared/process/unreadable-secrets.ts';
 import { EMBEDDED_SERVER } from '#shared/tenants/embedded-server.ts';
 import { startBoard } from './board.ts';
 import { superviseChild } from './embedded/child.ts';
@@ -83,7 +82,7 @@ async function start(): Promise<void> {
   say('Starting the API and the workers …');
   // In the process of the API, whose metrics tell of both.
   resources.use(await startBoard({ config: { ...config, metrics: null }, logger }));
-  resources.use(await (watch ? watchServices(env) : startServices(config, logger)));
+  const services = resources.use(await (watch ? watchServices(env) : startServices(config, logger)));
   const workerArgs = [...(watch ? ['--watch'] : []), 'workers/main.ts'];
   resources.use(
     await superviseChild({
@@ -115,7 +114,7 @@ Gantry is ready at ${baseURL}   (${((Date.now() - began) / 1000).toFixed(1)} s)
   if (sample)
     say(`Try it: a token for anyone, then a run that answers with its result.\n\n  ${sample.tryNext.join('\n  ')}\n`);
   if (withSample) say(`${await offeredSamples(port)}\n`);
-  await sayUnreadable(config, logger);
+  await sayUnreadable(services, stop);
   if (config.outbound.allow.length > 0)
     say('Datasources may reach servers on this machine (OUTBOUND_ALLOW); in production they may not.');
   if (process.env.HOST && process.env.HOST !== config.http.host)
@@ -125,16 +124,22 @@ Gantry is ready at ${baseURL}   (${((Date.now() - began) / 1000).toFixed(1)} s)
   say('\nStopping: work in progress is handed back …');
 }
 
+interface Services extends AsyncDisposable {
+  /** Absent if the API is another process, whose log in the terminal has the secrets that cannot be opened. */
+  secrets?: SecretsCheck;
+}
+
 /** API and MCP service in this process. */
-async function startServices(config: Config, logger: Logger): Promise<AsyncDisposable> {
+async function startServices(config: Config, logger: Logger): Promise<Services> {
   await using resources = new AsyncDisposableStack();
   const { context } = resources.use(await startApi({ config, logger }));
   resources.use(await startMCP({ config, logger, context }));
-  return resources.move();
+  const started = resources.move();
+  return { secrets: context.secrets, [Symbol.asyncDispose]: () => started.disposeAsync() };
 }
 
 /** Each in a process that starts again when a file changes. */
-async function watchServices(env: ReturnType<typeof environment>): Promise<AsyncDisposable> {
+async function watchServices(env: ReturnType<typeof environment>): Promise<Services> {
   await using resources = new AsyncDisposableStack();
   resources.use(await superviseChild({ name: 'api', args: ['--watch', 'api/main.ts'], env, log: 'inherit' }));
   // The metrics of both would need two ports.
@@ -221,14 +226,9 @@ async function sayNewerSchema({ db }: Config, logger: Logger): Promise<void> {
 }
 
 /** The keys in the folder may be others than those that sealed what is stored. */
-async function sayUnreadable({ db, secrets }: Config, logger: Logger): Promise<void> {
-  const pool = createPool(db, logger, { max: 1, name: 'gantry.start' });
-  try {
-    const fault = describeUnreadable(await countUnreadable(pool, await openKeyRing(secrets.keys, pool)));
-    if (fault !== undefined) say(`Some secrets are lost for now: ${fault}.\n`);
-  } finally {
-    await pool.end();
-  }
+async function sayUnreadable({ secrets }: Services, stop: Promise<unknown>): Promise<void> {
+  const fault = await Promise.race([secrets?.describeUnreadable(), stop.then(() => undefined)]);
+  if (fault !== undefined) say(`Some secrets are lost for now: ${fault}.\n`);
 }
 
 function say(line: string): void {
