@@ -5,8 +5,6 @@ import { idOf } from '../../core/schema/reference.ts';
 import { RunStatus } from '../../workflow/progress/status.ts';
 import { BridgeMode } from './widget-events.ts';
 
-/** An id, converted to lower case as it is in rules and rows. */
-
 const LastSeq = z.int().min(0).describe('The events after this number are sent: that of the last one the client has');
 
 const Key = z

@@ -20,8 +20,9 @@ const NOTES = `(
  * Records deliveries. `$1`: the rows as JSON. `$2`: all their bodies in one value, which is sent as binary; in an array each byte would be
  * two hexadecimal digits. The first delivery with a deduplication key claims it, in the order of the rows; later ones are duplicates that
  * refer to it. One whose window is zero claims nothing: it is only compared with those that did. Events get jobs as far as their tenant
- * has headroom, unless earlier events of the tenant wait. Events with an ordering key are deferred, because events that another process records at the same moment are not visible here. They get their sequence numbers
- * after the rows are sorted. The audit trail gets an entry for each listener.
+ * has headroom, unless earlier events of the tenant wait. Events with an ordering key are deferred, because events that another process
+ * records at the same moment are not visible here. They get their sequence numbers after the rows are sorted. The audit trail gets an
+ * entry for each listener.
  */
 export const RECORD_EVENTS = `
 with r as materialized (

@@ -3,10 +3,9 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import { quoteLossy } from '#shared/core/lossless-json.ts';
 
 /**
- * DuckDB's reader of a JSON file. DuckDB reads every fraction as DOUBLE, and so every integer beside one,
- * which makes another number of those that a double does not hold. Such numbers are quoted in a copy of the file, and their columns
- * are texts; columns of integers stay what they are. All values are sampled: an integer type chosen from the first ones would round
- * a later fraction.
+ * DuckDB's reader of a JSON file. DuckDB gives a column with a fraction the type DOUBLE, which changes the numbers in it that a double does
+ * not hold. So such numbers are quoted in a copy of the file, and a column that has one is read as texts; columns of integers keep their
+ * type. All values are sampled: an integer type chosen from the first ones would round a later fraction.
  */
 export async function exactJSON(connection: DuckDBConnection, path: string, copyPath: string): Promise<string> {
   const text = await readFile(path, 'utf8');
@@ -32,7 +31,7 @@ async function typesOf(connection: DuckDBConnection, path: string): Promise<Map<
   );
 }
 
-/** The type with VARCHAR in place of each DOUBLE that the copy with quotes has not, at the same place of a nested type. */
+/** The type with VARCHAR for each DOUBLE, unless the copy with quotes has DOUBLE, too, at the same place of a nested type. */
 function withTexts(type: string, quotedType: string): string {
   const [words, others] = [wordsOf(type), wordsOf(quotedType)];
   const isAlike = words.length === others.length;
