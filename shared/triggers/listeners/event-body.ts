@@ -5,25 +5,22 @@ import type { Json } from '../../core/json.ts';
 import { MAX_LEVELS, readJSON, TooDeep } from '../../core/lossless-json.ts';
 import { isMarkupType, readMediaType } from '../../core/media-type.ts';
 import { invalidField } from '../../core/schema/issues.ts';
-import { MULTIPART, multipartFields } from './multipart.ts';
+import { type EventKey, MULTIPART, multipartFields } from './multipart.ts';
 
 /**
  * A body as templates and code read it: JSON parsed, a form as its fields and files, a text as text, other bytes as base64. Throws
  * VALIDATION_ERROR if it is not what its type says.
  */
-export function bodyOf(body: Buffer, contentType: string, owner = NOBODY): Json {
+export function bodyOf(body: Buffer, contentType: string, event: EventKey): Json {
   if (body.length === 0) return null;
   const { type, parameters } = readMediaType(contentType);
   const charset = parameters.get('charset');
   if (isJSONBody(type)) return parsed(asText(() => decodeText(body, { charset })));
   if (type === FORM) return listFields(asText(() => readFields(body, charset)));
-  if (type === MULTIPART) return multipartFields(body, parameters.get('boundary'), owner);
+  if (type === MULTIPART) return multipartFields(body, parameters.get('boundary'), event);
   if (isBinary(type)) return asBase64(body);
   return textOf(body, { charset, isMarkup: isMarkupType(type) });
 }
-
-/** For checks, whose value is used for nothing. */
-const NOBODY = { id: '00000000-0000-7000-8000-000000000000', tenantID: '' };
 
 export const FORM = 'application/x-www-form-urlencoded';
 

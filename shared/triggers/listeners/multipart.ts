@@ -30,19 +30,24 @@ export interface DeliveredFile {
   bytes: Buffer;
 }
 
-interface Owner {
+/** The event whose body a form is. References to its large files name it. */
+export interface EventKey {
   id: string;
   tenantID: string;
 }
 
 /** The fields and files of a form by name; those that are repeated are lists. */
-export function multipartFields(body: Buffer, boundary: string | undefined, owner: Owner): JsonObject {
+export function multipartFields(body: Buffer, boundary: string | undefined, event: EventKey): JsonObject {
   const parts = readParts(body, boundary);
-  return listFields(parts.map((part, index): [string, Json] => [part.name, presentPart(part, index, owner)]));
+  return listFields(parts.map((part, index): [string, Json] => [part.name, presentPart(part, index, event)]));
 }
 
 /** The files of a form that are too large for the event itself. */
-export function largeFilesOf(body: Buffer, boundary: string | undefined, { id }: Pick<Owner, 'id'>): DeliveredFile[] {
+export function largeFilesOf(
+  body: Buffer,
+  boundary: string | undefined,
+  { id }: Pick<EventKey, 'id'>,
+): DeliveredFile[] {
   return readParts(body, boundary).flatMap(({ fileName, bytes }, index) =>
     fileName === undefined || bytes.length <= INLINE_BYTES ? [] : [{ id: fileIDAt(id, index), fileName, bytes }],
   );
@@ -53,7 +58,7 @@ function fileIDAt(eventID: string, index: number): string {
   return runIDOf(eventID, `file ${index}`);
 }
 
-function presentPart({ fileName, contentType, bytes }: Part, index: number, { id, tenantID }: Owner): Json {
+function presentPart({ fileName, contentType, bytes }: Part, index: number, { id, tenantID }: EventKey): Json {
   if (fileName === undefined) return textOf(bytes, contentType);
   const about = { fileName, fileType: readMediaType(contentType).type, fileSize: bytes.length };
   if (bytes.length <= INLINE_BYTES) return { ...about, base64: bytes.toString('base64') };

@@ -8,7 +8,7 @@ import { invalid, invalidField } from '../../core/schema/issues.ts';
 import { findUnstorable, UNSTORABLE } from '../../core/unstorable.ts';
 import { asText, bodyOf, FORM, isBinary, isJSONBody } from './event-body.ts';
 import { readQuery } from './event-query.ts';
-import { MULTIPART } from './multipart.ts';
+import { type EventKey, MULTIPART } from './multipart.ts';
 
 interface Sent {
   /** As it was sent, without the `?`. */
@@ -20,7 +20,7 @@ interface Sent {
 
 /**
  * Refuses a delivery whose texts are none of their charset, or that Postgres cannot store: its sender would be told that all is well,
- * and no run could have it. Bodies are parsed only where something in them is wrong.
+ * and no run could have it. A form with files is parsed; other bodies only where something in them is wrong.
  */
 export function requireUsable({ query, params, contentType, body }: Sent): void {
   requireStorable({ params, query: readQuery(query) });
@@ -29,12 +29,15 @@ export function requireUsable({ query, params, contentType, body }: Sent): void 
   if (body.length === 0) return;
   if (type === FORM) return requireForm(body, charset);
   if (isJSONBody(type)) return requireJSON(body, charset);
-  if (type === MULTIPART) return requireStorable({ body: bodyOf(body, contentType) });
+  if (type === MULTIPART) return requireStorable({ body: bodyOf(body, contentType, UNRECORDED) });
   if (isBinary(type)) return;
   // Only a charset that is not known is a fault: what is no text of its charset is taken as bytes.
-  if (isMarkupType(type)) bodyOf(body, contentType);
+  if (isMarkupType(type)) bodyOf(body, contentType, UNRECORDED);
   else if (charset !== undefined) asText(() => decodeText(Buffer.alloc(0), { charset }));
 }
+
+/** Stands for the event, which is recorded only if its body passes. The checks do not read the references to files that name it. */
+const UNRECORDED: EventKey = { id: '00000000-0000-7000-8000-000000000000', tenantID: '' };
 
 /** Throws VALIDATION_ERROR, with the path of the field, for a value of an event that Postgres cannot store. */
 export function requireStorable(event: Json): void {
@@ -63,7 +66,7 @@ function requireJSON(body: Buffer, charset: string | undefined): void {
 /** The value of JSON, for the path of what is wrong in it; null if it is not JSON. */
 function readable(text: Buffer): Json {
   try {
-    return bodyOf(text, 'application/json');
+    return bodyOf(text, 'application/json', UNRECORDED);
   } catch {
     return null;
   }
