@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { requireQuota } from '#shared/access/quotas.ts';
 import { newID } from '#shared/core/ids.ts';
+import { requireFileHeadroom } from '#shared/datasources/files/file-quotas.ts';
 import type { StoredFiles } from '#shared/datasources/files/files.ts';
 import { inEntityTransaction, onEntities } from '#shared/db/query.ts';
 import type { EntityManager } from '#shared/entities/orm.ts';
@@ -34,13 +34,8 @@ export async function saveFile(
     createdByApiKeyID: identity.apiKeyID ?? null,
     createdAt: new Date(),
   };
-  const requireHeadroom = async () => {
-    const query = onEntities(em);
-    await requireQuota(query, { quota: 'files', ownerID: tenantID });
-    await requireQuota(query, { quota: 'fileBytes', ownerID: tenantID, amount: bytes.length });
-  };
-  // Quotas are checked before the bytes are sent to the store, and again in the transaction that writes the row. With
-  // `before`,
+  const requireHeadroom = () => requireFileHeadroom(onEntities(em), tenantID, bytes);
+  // Quotas are checked before the bytes are sent to the store, and again in the transaction that writes the row. With `before`,
   // they are checked there only: what it deletes may make the room.
   if (!before) await inEntityTransaction(em, requireHeadroom);
   await files.save(row, bytes, (store, settle) =>

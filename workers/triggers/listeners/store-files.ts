@@ -1,10 +1,10 @@
 import { hash } from 'node:crypto';
-import { requireQuota } from '#shared/access/quotas.ts';
 import { readMediaType } from '#shared/core/media-type.ts';
+import { requireFileHeadroom } from '#shared/datasources/files/file-quotas.ts';
 import { fileTypeOf } from '#shared/datasources/files/file-type.ts';
 import type { StoredFiles } from '#shared/datasources/files/files.ts';
 import { inTransaction, type Pool } from '#shared/db/pool.ts';
-import { onClient, type Query } from '#shared/db/query.ts';
+import { onClient } from '#shared/db/query.ts';
 import type { RecordedEvent } from '#shared/triggers/listeners/event.ts';
 import type { ReadListener } from '#shared/triggers/listeners/listener-reader.ts';
 import { type DeliveredFile, largeFilesOf, MULTIPART } from '#shared/triggers/listeners/multipart.ts';
@@ -17,16 +17,12 @@ export function createStoreFiles(pool: Pool, files: StoredFiles): StoreFiles {
     const { rowCount } = await pool.query('select from tenant_file where id = $1', [file.id]);
     if (rowCount === 1) return;
     const { id, bytes, fileName } = file;
-    const requireHeadroom = async (query: Query) => {
-      await requireQuota(query, { quota: 'files', ownerID: tenantID });
-      await requireQuota(query, { quota: 'fileBytes', ownerID: tenantID, amount: bytes.length });
-    };
     // The quota holds before the bytes are sent to the store, and again in the transaction that writes the row, as for an upload.
-    await inTransaction(pool, (client) => requireHeadroom(onClient(client)));
+    await inTransaction(pool, (client) => requireFileHeadroom(onClient(client), tenantID, bytes));
     await files.save({ id, tenantID }, bytes, (name, settle) =>
       inTransaction(pool, async (client) => {
         const query = onClient(client);
-        await requireHeadroom(query);
+        await requireFileHeadroom(query, tenantID, bytes);
         const type = fileTypeOf(bytes, fileName) ?? 'application/octet-stream';
         const values = [id, tenantID, fileName, type, bytes.length, hash('sha256', bytes), name];
         await query(INSERT, [...values, creatorID, createdByApiKeyID]);
