@@ -48,6 +48,7 @@ export function largeFilesOf(
   boundary: string | undefined,
   { id }: Pick<EventKey, 'id'>,
 ): DeliveredFile[] {
+  if (body.length <= INLINE_BYTES) return [];
   return readParts(body, boundary).flatMap(({ fileName, bytes }, index) =>
     fileName === undefined || bytes.length <= INLINE_BYTES ? [] : [{ id: fileIDAt(id, index), fileName, bytes }],
   );
