@@ -1,5 +1,6 @@
 import { type Permission, type ResourcePermission, splitPermission } from '#shared/access/policy/permissions.ts';
 import {
+  filtersOf,
   isWhole,
   type PermissionScope,
   type Policy,
@@ -30,10 +31,9 @@ export interface Authorizer {
 }
 
 export function createAuthorizer(policy: Policy, policyCaller: PolicyCaller): Authorizer {
-  function visibilityFilters(permission: Permission | ResourcePermission) {
-    const [type, action] = splitPermission(permission);
-    return policy.visibilityFilters({ ...policyCaller, type, action });
-  }
+  const visibilityFilters = (permission: Permission | ResourcePermission) =>
+    filtersOf(policy, policyCaller, permission);
+  const scope = (permission: Permission) => scopeOf(policy, policyCaller, permission);
   return {
     async visible(permission, column) {
       return visibleRows(await visibilityFilters(permission), column);
@@ -41,7 +41,7 @@ export function createAuthorizer(policy: Policy, policyCaller: PolicyCaller): Au
     async holds(permission) {
       return (await visibilityFilters(permission)).every(isWhole);
     },
-    scopeOf: (permission) => scopeOf(policy, policyCaller, permission),
+    scopeOf: scope,
     async require(access) {
       for (const { permission, object } of access) {
         const [, action] = splitPermission(permission);
@@ -57,9 +57,8 @@ export function createAuthorizer(policy: Policy, policyCaller: PolicyCaller): Au
       }
     },
     async requireSome(access, alternative) {
-      const isMissing = async (permission: Permission) => (await scopeOf(policy, policyCaller, permission)) === 'none';
-      if (alternative && !(await isMissing(alternative))) return;
-      for (const { permission } of access) if (await isMissing(permission)) throw denied();
+      if (alternative && (await scope(alternative)) !== 'none') return;
+      for (const { permission } of access) if ((await scope(permission)) === 'none') throw denied();
     },
   };
 }

@@ -55,6 +55,12 @@ export function createPolicy(pool: Pool, logger: Logger, limits?: IndexLimits): 
   };
 }
 
+/** For each subject of the caller, a filter of the objects on which it holds a permission. */
+export function filtersOf(policy: Policy, caller: PolicyCaller, permission: string): Promise<VisibilityFilter[]> {
+  const [type, action] = splitPermission(permission);
+  return policy.visibilityFilters({ ...caller, type, action });
+}
+
 /**
  * On how many objects of its type the caller holds a permission. A caller who may read single objects may also list them without a rule on
  * that, unless a rule denies it: lists contain only what may be read. A rule on reading the whole type does not open its list.
@@ -64,21 +70,17 @@ export async function scopeOf(
   caller: PolicyCaller,
   permission: Permission | ResourcePermission,
 ): Promise<PermissionScope> {
-  const filtersOf = (name: string) => {
-    const [type, action] = splitPermission(name);
-    return policy.visibilityFilters({ ...caller, type, action });
-  };
-  const filters = await filtersOf(permission);
+  const filters = await filtersOf(policy, caller, permission);
   if (filters.length === 0) return 'none';
   if (filters.every(isWhole)) return 'all';
   if (seesSomething(filters)) return 'some';
   const reading = readingFor(permission);
   if (!reading) return 'none';
-  const readable = await filtersOf(reading);
+  const readable = await filtersOf(policy, caller, reading);
   const listsSomething = (filter: VisibilityFilter, index: number) => {
-    const own = readable[index];
     if (hasSomething(filter)) return true;
-    return own && !own.allow.everything && hasSomething(own) && hasSomething({ ...own, deny: filter.deny });
+    const read = readable[index];
+    return read && !read.allow.everything && hasSomething(read) && hasSomething({ ...read, deny: filter.deny });
   };
   return filters.every(listsSomething) ? 'some' : 'none';
 }
