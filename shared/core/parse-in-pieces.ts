@@ -47,6 +47,10 @@ interface Part {
   large?: Large;
 }
 
+function hasLarge(part: Part): part is Required<Part> {
+  return part.large !== undefined;
+}
+
 const QUOTE = 0x22;
 const COMMA = 0x2c;
 const OPEN_LIST = 0x5b;
@@ -155,10 +159,7 @@ function endPart(top: Open, to: number): void {
 
 /** Makes the present member, whose value is large, a part of its own. */
 function beginPart(parent: Open, large: Large): void {
-  if (parent.member > parent.from) {
-    const { member } = parent;
-    endPart(parent, member - 1);
-  }
+  if (parent.member > parent.from) endPart(parent, parent.member - 1);
   parent.large = large;
 }
 
@@ -191,7 +192,7 @@ class Building {
   *build({ isList, parts }: Large, path: string[]): Generator<void, unknown> {
     const made: Made = isList ? [] : {};
     for (const part of parts) {
-      if (part.large) yield* this.#addLarge(made, { ...part, large: part.large }, path);
+      if (hasLarge(part)) yield* this.#addLarge(made, part, path);
       else yield* this.#addMembers(made, { part, isOnly: parts.length === 1, path });
       yield;
     }
@@ -222,34 +223,29 @@ class Building {
   /** Parses members. Between commas there must be some. */
   #parse({ from, to }: Part, { isList, isOnly }: { isList: boolean; isOnly: boolean }): object {
     const text = this.#text.slice(from, to);
-    const members: object = this.#at(from - 1, () => JSON.parse(isList ? `[${text}]` : `{${text}}`));
-    if (!isOnly && isBlank(text, 0, text.length)) this.#fail(to);
+    const members = this.#parsePiece(isList ? `[${text}]` : `{${text}}`, from - 1);
+    if (!isOnly && isBlank(text, 0, text.length)) throw syntaxError(this.#text, to);
     return members;
   }
 
   #keyOf({ from }: Part, { start }: Large): string {
-    const field = this.#at(from - 1, () => JSON.parse(`{${this.#text.slice(from, start)}0}`) as object);
-    const [key, ...others] = Object.keys(field);
-    if (key === undefined || others.length > 0) this.#fail(start);
-    return key ?? '';
+    const [key, ...others] = Object.keys(this.#parsePiece(`{${this.#text.slice(from, start)}0}`, from - 1));
+    if (key === undefined || others.length > 0) throw syntaxError(this.#text, start);
+    return key;
   }
 
   #requireBlank(from: number, to: number): void {
-    if (!isBlank(this.#text, from, to)) this.#fail(from);
+    if (!isBlank(this.#text, from, to)) throw syntaxError(this.#text, from);
   }
 
-  /** Parses a piece that begins at `offset`, with a bracket before it, and names the place in the whole text in the error. */
-  #at<T>(offset: number, parse: () => T): T {
+  /** Parses a list or an object. Its first character, a bracket, stands for the one at `offset`; errors name places in the whole text. */
+  #parsePiece(piece: string, offset: number): object {
     try {
-      return parse();
+      return JSON.parse(piece);
     } catch (error) {
       const [, position] = /position (\d+)/.exec((error as SyntaxError).message) ?? [];
-      this.#fail(offset + Number(position ?? 1));
+      throw syntaxError(this.#text, offset + Number(position ?? 1));
     }
-  }
-
-  #fail(position: number): never {
-    throw syntaxError(this.#text, position);
   }
 }
 
