@@ -1,4 +1,5 @@
 import type { DuckDBConnection } from '@duckdb/node-api';
+import { columnTypes, literal } from './duckdb-sql.ts';
 
 /**
  * DuckDB's reader of a CSV file, with a type for each column of numbers that holds all of their digits. Its own choice for a
@@ -16,11 +17,8 @@ export async function exactCsv(connection: DuckDBConnection, path: string, delim
     return `read_csv_auto(${[literal(path), ...options].join(', ')})`;
   };
 
-  const described = await connection.runAndReadAll(`describe select * from ${reader()}`);
-  const doubles = described
-    .getRowObjectsJson()
-    .filter(({ column_type: type }) => type === 'DOUBLE')
-    .map(({ column_name: name }) => String(name));
+  const chosen = await columnTypes(connection, reader());
+  const doubles = [...chosen].filter(([, type]) => type === 'DOUBLE').map(([name]) => name);
   if (doubles.length === 0) return reader();
   const texts = reader(Object.fromEntries(doubles.map((name) => [name, 'VARCHAR'])));
   const measured = await connection.runAndReadAll(`select ${doubles.map(measuresOf).join(', ')} from ${texts}`);
@@ -52,8 +50,4 @@ function typeOf([isPlain, significant, whole, fraction, exponent]: readonly unkn
   // DECIMAL has no exponents, and 38 digits.
   if (isPlain !== true || before + after > 38) return 'VARCHAR';
   return after === 0 ? 'HUGEINT' : `DECIMAL(${before + after}, ${after})`;
-}
-
-function literal(text: string): string {
-  return `'${text.replaceAll("'", "''")}'`;
 }

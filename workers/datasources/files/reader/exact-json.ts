@@ -1,6 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { quoteLossy } from '#shared/core/lossless-json.ts';
+import { columnTypes, literal } from './duckdb-sql.ts';
 
 /**
  * DuckDB's reader of a JSON file. DuckDB gives a column with a fraction the type DOUBLE, which changes the numbers in it that a double does
@@ -12,7 +13,8 @@ export async function exactJSON(connection: DuckDBConnection, path: string, copy
   const quoted = quoteLossy(text, { maxLevels: Number.POSITIVE_INFINITY });
   if (quoted === text) return readerOf(path);
   await writeFile(copyPath, quoted, { mode: 0o600 });
-  const [types, quotedTypes] = [await typesOf(connection, path), await typesOf(connection, copyPath)];
+  const types = await columnTypes(connection, readerOf(path));
+  const quotedTypes = await columnTypes(connection, readerOf(copyPath));
   const columns = [...types].map(([name, type]) => {
     const exact = withTexts(type, quotedTypes.get(name) ?? '');
     return `${literal(name)}: ${literal(exact)}`;
@@ -22,13 +24,6 @@ export async function exactJSON(connection: DuckDBConnection, path: string, copy
 
 function readerOf(path: string, options: readonly string[] = []): string {
   return `read_json_auto(${[literal(path), 'sample_size = -1', ...options].join(', ')})`;
-}
-
-async function typesOf(connection: DuckDBConnection, path: string): Promise<Map<string, string>> {
-  const described = await connection.runAndReadAll(`describe select * from ${readerOf(path)}`);
-  return new Map(
-    described.getRowObjectsJson().map(({ column_name: name, column_type: type }) => [String(name), String(type)]),
-  );
 }
 
 /** The type with VARCHAR for each DOUBLE, unless the copy with quotes has DOUBLE, too, at the same place of a nested type. */
@@ -43,8 +38,4 @@ const DOUBLE = 'DOUBLE';
 /** The words of a type, its quoted names and the characters between them. */
 function wordsOf(type: string): string[] {
   return type.match(/"(?:[^"]|"")*"|\w+|\W/g) ?? [];
-}
-
-function literal(text: string): string {
-  return `'${text.replaceAll("'", "''")}'`;
 }

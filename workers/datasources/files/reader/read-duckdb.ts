@@ -27,6 +27,7 @@ import type { Json } from '#shared/core/json.ts';
 import { fileTypes } from '#shared/datasources/files/types.ts';
 import { DECODED, InvalidField, type ReadableFile, ReadFailure, type SqlRequest } from '../protocol.ts';
 import { readCsvText } from './csv-text.ts';
+import { literal } from './duckdb-sql.ts';
 import { exactCsv } from './exact-csv.ts';
 import { exactJSON } from './exact-json.ts';
 import { collectRows } from './rows.ts';
@@ -103,7 +104,7 @@ async function loadFile(connection: DuckDBConnection, { name, ...file }: NamedFi
 
 async function readerOf(connection: DuckDBConnection, file: ReadableFile, copyPath: string): Promise<string> {
   const { path, fileType } = file;
-  if (fileType === fileTypes.parquet) return `read_parquet('${path.replaceAll("'", "''")}')`;
+  if (fileType === fileTypes.parquet) return `read_parquet(${literal(path)})`;
   if (fileType === fileTypes.json) return exactJSON(connection, path, copyPath);
   if (fileType === fileTypes.tsv || fileType === fileTypes.csv) {
     const read = await inUTF8(file, copyPath);
