@@ -16,7 +16,7 @@ import type { RunWatch } from '../streams/run-watch.ts';
 import { createGraphParts } from './bridge/graph-nodes.ts';
 import { attachClientEvents } from './client-events.ts';
 import { startAssetChanges } from './feeds/asset-changes.ts';
-import { OPERATORS, type OperatorSockets, refusalOf, serveFleetRooms } from './feeds/fleet-room.ts';
+import { OPERATORS, type OperatorSockets, serveFleetRooms } from './feeds/fleet-room.ts';
 import { sendImportUpdate } from './feeds/import-jobs.ts';
 import { sendIntakePause } from './feeds/intake-pause.ts';
 import { sendListenerEvents } from './feeds/listener-events.ts';
@@ -27,6 +27,7 @@ import { sendReminders } from './feeds/reminders.ts';
 import { startRunChanges } from './feeds/tenant-run-changes.ts';
 import { recheck, startRechecks } from './recheck.ts';
 import { markLossyNumbers } from './sockets/lossy-numbers.ts';
+import { refusalOf } from './sockets/refusal.ts';
 import type { SocketServer } from './sockets/socket.ts';
 import { createSocketLimits } from './sockets/socket-limits.ts';
 

@@ -5,8 +5,9 @@ import type { Logger } from '#shared/core/logger.ts';
 import type { AnyServerPayload, operatorEvents } from '#shared/messaging/realtime/events.ts';
 import type { FleetView } from '../../fleet/fleet.ts';
 import { ID } from '../../http/fields/id.ts';
-import { reported, reportedHandshake } from '../../http/response/report-error.ts';
+import { reported } from '../../http/response/report-error.ts';
 import { presentFleet, presentTenantState } from '../../resources/fleet/present.ts';
+import { refusalOf } from '../sockets/refusal.ts';
 import { hasCapacity } from '../sockets/socket.ts';
 
 /** The namespace of operators, who sign in differently than users. */
@@ -146,10 +147,4 @@ async function leaveIfRefused(socket: OperatorSocket, identify: IdentifyOperator
   );
   // A check that fails itself ends no session.
   if (refusal && refusal.status < 500) socket.disconnect(true);
-}
-
-/** Logs a handshake that is refused; the error has what the client gets. */
-export function refusalOf(logger: Logger, error: AppError): Error {
-  const data = reportedHandshake(logger, error, {});
-  return Object.assign(new Error(data.message), { data });
 }
