@@ -29,13 +29,14 @@ export function numberIn(text: string): number | string | undefined {
   const trimmed = text.trim();
   const number = trimmed === '' ? Number.NaN : Number(trimmed);
   if (!Number.isFinite(number)) return undefined;
-  return /^[+-]?[\d.]+(?:[eE][+-]?\d+)?$/.test(trimmed) && !isExact(trimmed) ? trimmed : number;
+  return DECIMAL.test(trimmed) && !isExact(trimmed) ? trimmed : number;
 }
 
 /** The order of two decimal numbers as they are written, however many digits they have; undefined if a text is none. */
 export function compareDecimals(one: string, other: string): -1 | 0 | 1 | undefined {
-  if (!isDecimal(one) || !isDecimal(other)) return undefined;
-  const [a, b] = [decimalOf(one.trim()), decimalOf(other.trim())];
+  const [first, second] = [one.trim(), other.trim()];
+  if (!DECIMAL.test(first) || !DECIMAL.test(second)) return undefined;
+  const [a, b] = [decimalOf(first), decimalOf(second)];
   const [signA, signB] = [signOf(a), signOf(b)];
   if (signA !== signB) return signA < signB ? -1 : 1;
   const size = Math.sign(a.exponent - b.exponent) || (a.digits < b.digits ? -1 : Number(a.digits > b.digits));
@@ -43,9 +44,7 @@ export function compareDecimals(one: string, other: string): -1 | 0 | 1 | undefi
   return size === signA ? 1 : -1;
 }
 
-function isDecimal(text: string): boolean {
-  return /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/.test(text.trim());
-}
+const DECIMAL = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
 
 function signOf({ digits, isNegative }: Decimal): -1 | 0 | 1 {
   if (digits === '') return 0;
