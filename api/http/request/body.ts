@@ -1,8 +1,9 @@
 import { isUtf8 } from 'node:buffer';
-import { type ParsedUrlQuery, parse as parseFields } from 'node:querystring';
 import express, { type Request, type RequestHandler, type Response } from 'express';
 import { decodeText, NotText } from '#shared/core/charset.ts';
 import { AppError } from '#shared/core/errors.ts';
+import { listFields } from '#shared/core/form-fields.ts';
+import type { JsonObject } from '#shared/core/json.ts';
 import { quote } from '#shared/core/quote.ts';
 import type { Unstorable } from '#shared/core/unstorable.ts';
 import { describeSyntax } from './client-error.ts';
@@ -96,13 +97,13 @@ export function bodyReader({ maxBytes }: { maxBytes: number }): ReadBody {
 const MAX_FIELDS = 1_000;
 
 /** The fields of a form, with every name as it was sent: the parser of Express leaves out `__proto__`. */
-function readFields(text: string): ParsedUrlQuery {
+function readFields(text: string): JsonObject {
   if (text.split('&', MAX_FIELDS + 1).length > MAX_FIELDS)
     throw new AppError(
       'PAYLOAD_TOO_LARGE',
       `The body is a form with too many fields: at most ${MAX_FIELDS} are allowed`,
     );
-  return { ...parseFields(text, '&', '=', { maxKeys: 0 }) };
+  return listFields(new URLSearchParams(`?${text}`));
 }
 
 async function parse(text: string): Promise<Pick<Body, 'value' | 'unstorable'>> {
