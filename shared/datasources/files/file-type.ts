@@ -1,3 +1,4 @@
+import { markOf } from '../../core/charset.ts';
 import { type FileType, fileTypes } from './types.ts';
 
 /**
@@ -20,7 +21,8 @@ function begins(bytes: Buffer, text: string): boolean {
 
 /** UTF-16 has NUL bytes and begins with a byte order mark; other text has no control characters but these. */
 function isText(bytes: Buffer): boolean {
-  if (begins(bytes, '\xff\xfe') || begins(bytes, '\xfe\xff')) return bytes.length % 2 === 0;
+  const mark = markOf(bytes);
+  if (mark === 'utf-16le' || mark === 'utf-16be') return bytes.length % 2 === 0;
   return !bytes.subarray(0, 64 * 1024).some((byte) => byte < 0x20 && !WHITE.has(byte)) && !bytes.includes(0);
 }
 
