@@ -14,7 +14,8 @@ export const exitsByConfig = {
   switch: ({ cases }: { cases: readonly Named[] }) => [...idsOf(cases), 'default', 'error'],
   fanout: ({ branches }: { branches: readonly Named[] }) => ['output', ...idsOf(branches), 'error'],
   dataCollection: ({ timeoutHandle }: { timeoutHandle?: string | undefined }) => [
-    ...['output', 'error'],
+    'output',
+    'error',
     ...(timeoutHandle ? [timeoutHandle] : []),
   ],
 } as const;
