@@ -9,19 +9,20 @@ import {
 } from '@xyflow/react';
 import { memo, useMemo, useRef, useState } from 'react';
 import type { NodeSteps } from '../client/run-steps.ts';
-import { BodyBox, type BoxNode } from '../graph/box.tsx';
+import { BodyBox, type BoxNode, boxNodes } from '../graph/box.tsx';
 import { stepOfNode } from '../graph/box-id.ts';
+import type { Drawing } from '../graph/drawing.ts';
 import { drawnEdges } from '../graph/edges.ts';
 import type { Kinds } from '../graph/kinds.ts';
 import { boxesOf, HEIGHT, type Layout, WIDTH } from '../graph/lay-out.ts';
 import { type Bodies, mayConnect, withBody } from '../graph/shape.ts';
-import type { Point, ShownGraph } from '../graph/shown.ts';
+import type { Point } from '../graph/shown.ts';
 import type { Named } from '../graph/summary.ts';
 import { EditedGraph, GraphView, MANY } from '../graph/view.tsx';
 import { type Draft, withEdge, withoutEdge } from './draft.ts';
 import { type Where, withPositions } from './edits.ts';
 import { CanvasNote, type NoteNode, noteNode, withNotePositions } from './note.tsx';
-import { boxNodes, Step, type StepNode, useStepNodes } from './step-nodes.tsx';
+import { Step, type StepNode, useStepNodes } from './step-nodes.tsx';
 import { Views } from './views.tsx';
 
 /** While steps are dragged, their edges lead straight to them. */
@@ -37,10 +38,8 @@ const multiSelectionKeys = ['Control', 'Meta'];
 export interface CanvasProps {
   draft: Draft;
   /** The same while only texts of steps change. */
-  shape: ShownGraph;
+  drawing: Drawing;
   kinds: Kinds;
-  bodies: Bodies;
-  layout: Layout;
   named: Named;
   selection: ReadonlySet<string>;
   faults: ReadonlyMap<string, ReadonlyMap<string, string>>;
@@ -68,11 +67,12 @@ export function Canvas(props: CanvasProps) {
 }
 
 function EditedCanvas(props: CanvasProps) {
-  const { draft, shape, kinds, bodies, layout, selection, isReadOnly, onSelect, onChange, onAdd } = props;
+  const { draft, drawing, kinds, selection, isReadOnly, onSelect, onChange, onAdd } = props;
+  const { bodies, layout } = drawing;
   const [moved, setMoved] = useState<ReadonlyMap<string, Point>>();
   const steps = useStepNodes(props);
-  const latestChange = useRef(onChange);
-  latestChange.current = onChange;
+  const latest = useRef(props);
+  latest.current = props;
   const notes = useMemo(
     () =>
       draft.notes.map((note) =>
@@ -80,7 +80,7 @@ function EditedCanvas(props: CanvasProps) {
           position: moved?.get(note.id) ?? note.position,
           isSelected: selection.has(note.id),
           isReadOnly,
-          onChange: (change) => latestChange.current(change),
+          onChange: (change) => latest.current.onChange(change),
         }),
       ),
     [draft.notes, moved, selection, isReadOnly],
@@ -92,15 +92,13 @@ function EditedCanvas(props: CanvasProps) {
           return position ? { ...node, position } : node;
         })
       : steps;
-    const positions = moved ? new Map([...layout.positions, ...moved]) : layout.positions;
-    const boxes = moved ? boxesOf(bodies, positions) : layout.boxes;
-    return [...boxNodes(boxes, { draft, kinds, layout }), ...notes, ...shown];
-  }, [steps, notes, moved, layout, bodies, draft, kinds]);
+    const boxes = moved ? boxesOf(bodies, new Map([...layout.positions, ...moved])) : layout.boxes;
+    return [...boxNodes(boxes, drawing), ...notes, ...shown];
+  }, [steps, notes, moved, drawing, bodies, layout]);
   const isMoving = moved !== undefined;
-  const shownLayout = useMemo(() => (isMoving ? { ...layout, ways: noWays } : layout), [layout, isMoving]);
   const edges = useMemo(
-    () => drawnEdges(shape, { kinds, bodies, layout: shownLayout }),
-    [shape, kinds, bodies, shownLayout],
+    () => drawnEdges(isMoving ? { ...drawing, layout: { ...layout, ways: noWays } } : drawing, kinds),
+    [drawing, layout, kinds, isMoving],
   );
   const [chosenEdges, setChosenEdges] = useState<ReadonlySet<string>>(new Set());
   const shownEdges = useMemo(
@@ -137,12 +135,10 @@ function EditedCanvas(props: CanvasProps) {
     const at = layout.flow === 'down' ? { x: x - WIDTH / 2, y } : { x, y: y - HEIGHT / 2 };
     onAdd({ from: { id: stepOfNode(fromHandle.nodeId), exit: fromHandle.id ?? 'output' }, at });
   };
-  const latest = useRef(onAdd);
-  latest.current = onAdd;
   const actions = useMemo(
     () => ({
-      onAddBehind: (id: string, exit: string) => latest.current({ from: { id, exit } }),
-      onAddBetween: (edge: string) => latest.current({ edge }),
+      onAddBehind: (id: string, exit: string) => latest.current.onAdd({ from: { id, exit } }),
+      onAddBetween: (edge: string) => latest.current.onAdd({ edge }),
     }),
     [],
   );

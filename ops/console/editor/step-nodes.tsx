@@ -1,114 +1,78 @@
 import type { Node, NodeProps } from '@xyflow/react';
 import { useMemo, useRef } from 'react';
 import type { NodeSteps } from '../client/run-steps.ts';
-import { type BoxNode, boxNode } from '../graph/box.tsx';
-import { StepCard } from '../graph/card.tsx';
-import { type ShownExit, shownExits, splitExits } from '../graph/exits.ts';
+import { type CardData, cardNode, StepCard } from '../graph/card.tsx';
+import type { Drawing } from '../graph/drawing.ts';
 import { type Kinds, wordsOf } from '../graph/kinds.ts';
-import { type Flow, HEIGHT, type Layout, WIDTH } from '../graph/lay-out.ts';
-import type { Point } from '../graph/shown.ts';
 import { type Named, summaryOf } from '../graph/summary.ts';
-import { handlesOf, sides } from '../graph/view.tsx';
 import { countOf } from '../ui/count.ts';
 import { Status, wordOf } from '../ui/status.tsx';
 import { type Draft, type DraftNode, nameOf } from './draft.ts';
 
-interface ShownParts {
+interface Shown extends CardData {
+  node: DraftNode;
   kinds: Kinds;
   line: string;
   faults: number;
-  exits: readonly ShownExit[];
   tested: NodeSteps | undefined;
-  flow: Flow;
-}
-interface Shown extends ShownParts, Record<string, unknown> {
-  node: DraftNode;
 }
 export type StepNode = Node<Shown, 'step'>;
 interface Props {
   draft: Draft;
   kinds: Kinds;
-  layout: Layout;
+  drawing: Drawing;
   named: Named;
   selection: ReadonlySet<string>;
   faults: ReadonlyMap<string, ReadonlyMap<string, string>>;
   tested: ReadonlyMap<string, NodeSteps>;
-  isReadOnly: boolean;
 }
 
 /** Nodes whose parts are the same are the same objects, so that they are not drawn again. */
 export function useStepNodes({
   draft,
   kinds,
-  layout,
+  drawing: { layout, exits },
   named,
   selection,
   faults,
   tested,
-  isReadOnly,
 }: Props): StepNode[] {
   const known = useRef(new Map<string, { parts: readonly unknown[]; node: StepNode }>());
   return useMemo(() => {
-    const leaving = Map.groupBy(draft.edges, ({ source }) => source);
+    const { flow } = layout;
     const next: typeof known.current = new Map();
     const nodes = draft.nodes.map((node) => {
-      const all = shownExits(node, leaving.get(node.id) ?? [], kinds);
-      const exits = layout.boxes.has(node.id) ? splitExits(all, kinds[node.type]?.bodyExit).card : all;
-      const position = layout.positions.get(node.id) ?? { x: 0, y: 0 };
-      const own = {
-        line: summaryOf(node.type, node.data, named),
-        faults: faults.get(node.id)?.size ?? 0,
-        tested: tested.get(node.id),
-        isSelected: selection.has(node.id),
-      };
+      const own = exits.get(node.id)?.card ?? [];
+      const line = summaryOf(node.type, node.data, named);
+      const count = faults.get(node.id)?.size ?? 0;
+      const result = tested.get(node.id);
+      const position = layout.positions.get(node.id);
+      const isSelected = selection.has(node.id);
       const parts = [
-        ...[node.data, node.type, own.line, own.faults, own.tested, own.isSelected, isReadOnly, layout.flow],
-        ...[position.x, position.y, JSON.stringify(exits)],
+        ...[node.data, node.type, line, count, result, isSelected, flow],
+        ...[position?.x, position?.y, JSON.stringify(own)],
       ];
       const before = known.current.get(node.id);
       const isSame = before?.parts.every((part, index) => part === parts[index]);
+      const data: Shown = { node, kinds, line, faults: count, exits: own, tested: result, flow };
       const shown =
-        before && isSame ? before.node : stepNode(node, { kinds, exits, position, flow: layout.flow, ...own });
+        before && isSame ? before.node : cardNode(node.id, data, { position, isSelected, label: labelOf(data) });
       next.set(node.id, { parts, node: shown });
       return shown;
     });
     known.current = next;
     return nodes;
-  }, [draft, kinds, layout, named, selection, faults, tested, isReadOnly]);
+  }, [draft.nodes, kinds, layout, exits, named, selection, faults, tested]);
 }
 
-type StepParts = ShownParts & { isSelected: boolean; position: Point };
-
-function stepNode(node: DraftNode, { isSelected, position, ...shown }: StepParts): StepNode {
-  const { word } = wordsOf(node.type, shown.kinds[node.type]);
-  const said = [
+/** The name of a step for screen readers. */
+function labelOf({ node, kinds, faults, tested }: Shown): string {
+  const { word } = wordsOf(node.type, kinds[node.type]);
+  return [
     ...[nameOf(node), word],
-    ...(shown.faults > 0 ? [countOf(shown.faults, 'fault')] : []),
-    ...(shown.tested ? [`last test: ${wordOf(shown.tested.shown.status)}`] : []),
-  ];
-  return {
-    ...{ id: node.id, type: 'step', position, selected: isSelected, data: { node, ...shown } },
-    // Edges are drawn anew when these change.
-    ...{ sourcePosition: sides[shown.flow].source, targetPosition: sides[shown.flow].target },
-    ...{ width: WIDTH, height: HEIGHT, measured: { width: WIDTH, height: HEIGHT } },
-    handles: handlesOf(shown.exits, shown.flow),
-    ariaLabel: said.join(', '),
-  };
-}
-
-export function boxNodes(
-  boxes: Layout['boxes'],
-  { draft, kinds, layout }: Pick<Props, 'draft' | 'kinds' | 'layout'>,
-): BoxNode[] {
-  if (boxes.size === 0) return [];
-  const steps = new Map(draft.nodes.map((node) => [node.id, node]));
-  return [...boxes].flatMap(([id, box]) => {
-    const step = steps.get(id);
-    if (!step) return [];
-    const own = draft.edges.filter(({ source }) => source === id);
-    const exits = splitExits(shownExits(step, own, kinds), kinds[step.type]?.bodyExit).box;
-    return [boxNode(id, box, exits, layout.flow)];
-  });
+    ...(faults > 0 ? [countOf(faults, 'fault')] : []),
+    ...(tested ? [`last test: ${wordOf(tested.shown.status)}`] : []),
+  ].join(', ');
 }
 
 export function Step({ id, data: { node, kinds, line, faults, exits, tested, flow } }: NodeProps<StepNode>) {

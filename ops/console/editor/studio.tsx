@@ -1,9 +1,6 @@
 import { Button, Group, Skeleton, TextInput } from '@mantine/core';
-import { lazy, Suspense, useMemo, useState } from 'react';
+import { lazy, Suspense, useState } from 'react';
 import type { Kind, Kinds } from '../graph/kinds.ts';
-import { layoutOf } from '../graph/lay-out.ts';
-import { bodiesOf } from '../graph/shape.ts';
-import type { ShownGraph } from '../graph/shown.ts';
 import { Icon } from '../ui/icon.tsx';
 import { AddStep } from './add-step.tsx';
 import { copied, stepsIn, withCopies } from './clipboard.ts';
@@ -12,6 +9,7 @@ import { tidied, type Where, withDisabled, withoutSteps, withStep } from './edit
 import { NodePanel } from './node-panel.tsx';
 import { StepList } from './step-list.tsx';
 import { type Tested, TestResults } from './test-results.tsx';
+import { useDrawing } from './use-drawing.ts';
 import { useKeys } from './use-keys.ts';
 import { useNamed } from './use-named.ts';
 import { UndoButtons, type UndoMoves } from './use-undo.tsx';
@@ -47,7 +45,7 @@ export function Studio(props: Props) {
   const [said, setSaid] = useState('');
   const [tested, setTested] = useState(untested);
   const named = useNamed(tenantID, draft);
-  const { shape, bodies, layout } = useDrawing(draft, kinds);
+  const drawing = useDrawing(draft, kinds);
   const [only, ...others] = selection;
   const node = others.length === 0 ? draft.nodes.find(({ id }) => id === only) : undefined;
   const select = (id: string) => {
@@ -90,7 +88,7 @@ export function Studio(props: Props) {
   };
   const addNote = () => {
     const id = freeNote(draft);
-    onChange((old) => withNote(old, { id, at: besideOf(layout.positions, only) }));
+    onChange((old) => withNote(old, { id, at: besideOf(drawing.layout.positions, only) }));
     setSelection(new Set([id]));
     setSought({ id });
   };
@@ -165,10 +163,8 @@ export function Studio(props: Props) {
       <Suspense fallback={<Skeleton className="graph" />}>
         <Canvas
           draft={draft}
-          shape={shape}
+          drawing={drawing}
           kinds={kinds}
-          bodies={bodies}
-          layout={layout}
           named={named}
           selection={selection}
           faults={faults}
@@ -213,33 +209,6 @@ export function Studio(props: Props) {
       )}
     </div>
   );
-}
-
-/** Bodies and layout, which are the same while configs are typed that change no exit of an edge. */
-function useDrawing(draft: Draft, kinds: Kinds) {
-  const shape = useStable(draft);
-  return useMemo(() => {
-    const bodies = bodiesOf(shape, kinds);
-    return { shape, bodies, layout: layoutOf(shape, bodies) };
-  }, [shape, kinds]);
-}
-
-/** The graph itself, unless only its configs have changed: those that name exits excepted. */
-function useStable(draft: Draft): ShownGraph {
-  const key = JSON.stringify([
-    draft.nodes.map(({ id, type, position, data }) => [
-      ...[id, type, position?.x, position?.y, data.defaultBranch, data.timeoutHandle],
-      ...[namesIn(data.branches), namesIn(data.cases)],
-    ]),
-    draft.edges.map(({ id, source, target, sourceHandle }) => [id, source, target, sourceHandle]),
-  ]);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the text has all that is drawn of it
-  return useMemo(() => draft, [key]);
-}
-
-function namesIn(list: unknown): unknown[] | undefined {
-  if (!Array.isArray(list)) return undefined;
-  return list.map((one: { id?: unknown; label?: unknown; name?: unknown } | null) => [one?.id, one?.label, one?.name]);
 }
 
 function withNote(draft: Draft, { id, at }: { id: string; at: { x: number; y: number } }): Draft {

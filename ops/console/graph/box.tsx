@@ -1,8 +1,9 @@
 import type { Node, NodeProps } from '@xyflow/react';
 import { boxID } from './box-id.ts';
 import { ExitHandles } from './card.tsx';
+import type { Drawing } from './drawing.ts';
 import type { ShownExit } from './exits.ts';
-import type { Box, Flow } from './lay-out.ts';
+import type { Box, Flow, Layout } from './lay-out.ts';
 import { handlesOf, sides } from './view.tsx';
 
 interface Shown extends Record<string, unknown> {
@@ -21,7 +22,12 @@ export function BodyBox({ id, data: { step, exits, flow } }: NodeProps<BoxNode>)
   );
 }
 
-export function boxNode(step: string, { x, y, width, height }: Box, exits: readonly ShownExit[], flow: Flow): BoxNode {
+/** Boxes of a drawing; they follow steps that are dragged, which the drawing does not. */
+export function boxNodes(boxes: Layout['boxes'], { layout, exits }: Pick<Drawing, 'layout' | 'exits'>): BoxNode[] {
+  return [...boxes].map(([step, box]) => boxNode(step, box, exits.get(step)?.box ?? [], layout.flow));
+}
+
+function boxNode(step: string, { x, y, width, height }: Box, exits: readonly ShownExit[], flow: Flow): BoxNode {
   return {
     ...{ id: boxID(step), type: 'box', position: { x, y }, data: { step, exits, flow }, zIndex: -1 },
     handles: handlesOf(exits, flow, { width, height }).slice(1),

@@ -1,11 +1,12 @@
-import { Handle, useUpdateNodeInternals } from '@xyflow/react';
+import { Handle, type Node, useUpdateNodeInternals } from '@xyflow/react';
 import { type ReactNode, useContext, useEffect } from 'react';
 import { Icon } from '../ui/icon.tsx';
 import type { Tone } from '../ui/status.tsx';
 import { NEXT, partOfSide, type ShownExit } from './exits.ts';
 import type { KindWords } from './kinds.ts';
-import type { Flow } from './lay-out.ts';
-import { EditedGraph, sides } from './view.tsx';
+import { type Flow, HEIGHT, WIDTH } from './lay-out.ts';
+import type { Point } from './shown.ts';
+import { EditedGraph, handlesOf, sides } from './view.tsx';
 
 interface Props {
   id: string;
@@ -61,6 +62,35 @@ export function StepCard({
       <ExitHandles id={id} step={id} exits={exits} flow={flow} />
     </div>
   );
+}
+
+/** Data that the node of every card has. */
+export interface CardData extends Record<string, unknown> {
+  exits: readonly ShownExit[];
+  flow: Flow;
+}
+
+interface CardState {
+  position: Point | undefined;
+  isSelected: boolean;
+  /** The name for screen readers. */
+  label: string;
+}
+
+/** The node of a card as React Flow takes it, with the size and the handles that edges need before the card is drawn. */
+export function cardNode<Data extends CardData>(
+  id: string,
+  data: Data,
+  { position = { x: 0, y: 0 }, isSelected, label }: CardState,
+): Node<Data, 'step'> {
+  const { exits, flow } = data;
+  return {
+    ...{ id, type: 'step', position, data, selected: isSelected, ariaLabel: label },
+    // Edges are drawn anew when these change.
+    ...{ sourcePosition: sides[flow].source, targetPosition: sides[flow].target },
+    ...{ width: WIDTH, height: HEIGHT, measured: { width: WIDTH, height: HEIGHT } },
+    handles: handlesOf(exits, flow),
+  };
 }
 
 interface HandlesProps {

@@ -1,15 +1,13 @@
 import { type Edge as FlowEdge, MarkerType } from '@xyflow/react';
 import { boxID } from './box-id.ts';
+import type { Drawing } from './drawing.ts';
 import { exitOfEdge, exitsOf, NEXT } from './exits.ts';
 import type { Kinds } from './kinds.ts';
-import type { Layout } from './lay-out.ts';
-import type { Bodies } from './shape.ts';
-import type { ShownGraph } from './shown.ts';
 
 /** The edges of a graph as they are drawn: those that end a body are not, since its box says so. */
 export function drawnEdges(
-  { nodes, edges }: ShownGraph,
-  { kinds, bodies, layout: { boxes, ways } }: { kinds: Kinds; bodies: Bodies; layout: Layout },
+  { graph: { nodes, edges }, bodies, layout: { boxes, ways } }: Pick<Drawing, 'graph' | 'bodies' | 'layout'>,
+  kinds: Kinds,
 ): FlowEdge[] {
   const steps = new Map(nodes.map((node) => [node.id, node]));
   return edges.flatMap((edge): FlowEdge[] => {

@@ -2,26 +2,22 @@ import type { Edge, Node, NodeChange, NodeProps } from '@xyflow/react';
 import { memo, useCallback, useMemo } from 'react';
 import { type FailedItems, failedItemsOf, type NodeSteps } from '../client/run-steps.ts';
 import type { Run } from '../client/types.ts';
-import { BodyBox, boxNode } from '../graph/box.tsx';
-import { StepCard } from '../graph/card.tsx';
+import { BodyBox, boxNodes } from '../graph/box.tsx';
+import { type CardData, cardNode, StepCard } from '../graph/card.tsx';
+import { type Drawing, drawingOf } from '../graph/drawing.ts';
 import { drawnEdges } from '../graph/edges.ts';
-import { type ShownExit, shownExits, splitExits } from '../graph/exits.ts';
 import { type Kinds, wordsOf as wordsOfKind } from '../graph/kinds.ts';
-import { type Flow, HEIGHT, type Layout, layoutOf, WIDTH } from '../graph/lay-out.ts';
-import { bodiesOf } from '../graph/shape.ts';
 import { type Named, summaryOf } from '../graph/summary.ts';
-import { GraphView, handlesOf, sides } from '../graph/view.tsx';
+import { GraphView } from '../graph/view.tsx';
 import { Icon } from '../ui/icon.tsx';
 import { Status, type Tone, toneOf, wordOf } from '../ui/status.tsx';
 import type { GraphNode, Graph as GraphOfRun } from './graph-of.ts';
 import { takenEdges } from './taken.ts';
 
-interface Shown extends Record<string, unknown> {
+interface Shown extends CardData {
   node: GraphNode;
   steps: NodeSteps | undefined;
   items: FailedItems | undefined;
-  exits: readonly ShownExit[];
-  flow: Flow;
   kinds: Kinds;
 }
 type ShownNode = Node<Shown, 'step'>;
@@ -45,15 +41,13 @@ export function Graph({
   selected: string | undefined;
   onSelect: (step: string) => void;
 }) {
-  const drawing = useMemo(() => drawingOf(graph, kinds ?? none), [graph, kinds]);
+  const drawing = useMemo(() => drawingOfRun(graph, kinds ?? none), [graph, kinds]);
   const byID = useMemo(() => new Map(nodes.map((one) => [one.nodeID, one])), [nodes]);
   const failedItems = useMemo(() => failedItemsOf(maps), [maps]);
   const selectedID = selected?.split('@')[0];
   const shown = useMemo(
     () => [
-      ...[...drawing.layout.boxes].map(([id, box]) =>
-        boxNode(id, box, drawing.exits.get(id)?.box ?? [], drawing.layout.flow),
-      ),
+      ...boxNodes(drawing.layout.boxes, drawing),
       ...graph.nodes.map((node) => {
         const steps = byID.get(node.id);
         return stepNode(node, { drawing, steps, items: failedItems.get(node.id), isSelected: node.id === selectedID });
@@ -91,29 +85,19 @@ export function Graph({
   );
 }
 
-interface Drawing {
-  layout: Layout;
+interface DrawingOfRun extends Drawing {
   edges: Edge[];
-  exits: ReadonlyMap<string, ReturnType<typeof splitExits>>;
   kinds: Kinds;
 }
 
 /** The same drawing as in the editor, of the version that ran. */
-function drawingOf(graph: GraphOfRun, kinds: Kinds): Drawing {
-  const drawn = {
-    nodes: graph.nodes.map(({ id, kind: type, data, position }) => ({ id, type, data, position })),
-    edges: graph.edges.map(({ id, source, target, exit }) => ({ id, source, target, sourceHandle: exit ?? null })),
+function drawingOfRun({ nodes, edges }: GraphOfRun, kinds: Kinds): DrawingOfRun {
+  const graph = {
+    nodes: nodes.map(({ id, kind: type, data, position }) => ({ id, type, data, position })),
+    edges: edges.map(({ id, source, target, exit }) => ({ id, source, target, sourceHandle: exit ?? null })),
   };
-  const bodies = bodiesOf(drawn, kinds);
-  const layout = layoutOf(drawn, bodies);
-  const leaving = Map.groupBy(drawn.edges, ({ source }) => source);
-  const exits = drawn.nodes.map((node) => {
-    const all = shownExits(node, leaving.get(node.id) ?? [], kinds);
-    const split = layout.boxes.has(node.id) ? splitExits(all, kinds[node.type]?.bodyExit) : { card: all, box: [] };
-    return [node.id, split] as const;
-  });
-  const edges = drawnEdges(drawn, { kinds, bodies, layout });
-  return { layout, edges, exits: new Map(exits), kinds };
+  const drawing = drawingOf(graph, kinds);
+  return { ...drawing, edges: drawnEdges(drawing, kinds), kinds };
 }
 
 const noNames: Named = new Map();
@@ -122,7 +106,7 @@ const noNames: Named = new Map();
 const none: Kinds = {};
 
 interface StepParts {
-  drawing: Drawing;
+  drawing: DrawingOfRun;
   steps: NodeSteps | undefined;
   items: FailedItems | undefined;
   isSelected: boolean;
@@ -132,15 +116,9 @@ function stepNode(node: GraphNode, { drawing, steps, items, isSelected }: StepPa
   const { layout, exits, kinds } = drawing;
   const state = steps ? wordOf(steps.shown.status) : 'not reached';
   const { word } = wordsOfKind(node.kind, kinds[node.kind]);
-  return {
-    ...{ id: node.id, type: 'step', position: layout.positions.get(node.id) ?? { x: 0, y: 0 } },
-    data: { node, steps, items, exits: exits.get(node.id)?.card ?? [], flow: layout.flow, kinds },
-    selected: isSelected,
-    ariaLabel: [node.title, word, state, ...(items ? [wordsOf(items)] : [])].join(', '),
-    ...{ sourcePosition: sides[layout.flow].source, targetPosition: sides[layout.flow].target },
-    handles: handlesOf(exits.get(node.id)?.card ?? [], layout.flow),
-    ...{ width: WIDTH, height: HEIGHT, measured: { width: WIDTH, height: HEIGHT } },
-  };
+  const shown = { node, steps, items, exits: exits.get(node.id)?.card ?? [], flow: layout.flow, kinds };
+  const label = [node.title, word, state, ...(items ? [wordsOf(items)] : [])].join(', ');
+  return cardNode(node.id, shown, { position: layout.positions.get(node.id), isSelected, label });
 }
 
 function StepNode({ id, data: { node, steps, items, exits, flow, kinds } }: NodeProps<ShownNode>) {
