@@ -1,42 +1,31 @@
 import type { Kinds } from '../graph/kinds.ts';
 import { COLUMN } from '../graph/lay-out.ts';
 import { bodiesOf, withBody } from '../graph/shape.ts';
-import type { Point } from '../graph/shown.ts';
-import { type Config, type Draft, type DraftNode, freeEdgeID, freeID } from './draft.ts';
+import { isObject } from '../ui/is-object.ts';
+import { bodyOf, type Config, type Draft, type DraftNode, draftOf, freeEdgeID, freeID } from './draft.ts';
 import { arranged, asNew, tidied } from './edits.ts';
 
-/** Steps and the edges between them, as JSON that can be pasted here or elsewhere. */
-export function copied(
-  { nodes, edges }: Pick<Draft, 'nodes' | 'edges'>,
-  kinds: Kinds,
-  ids: ReadonlySet<string>,
-): string {
+/** Steps with all that lies in their bodies, and the edges between them; steps that begin runs are left out. */
+export function chosenSteps({ nodes, edges }: Draft, kinds: Kinds, ids: ReadonlySet<string>): Draft {
   const bodies = bodiesOf({ nodes, edges }, kinds);
   const all = new Set([...ids].flatMap((id) => withBody(id, bodies)));
   const chosen = nodes.filter(({ id, type }) => all.has(id) && !kinds[type]?.begins);
   const inside = new Set(chosen.map(({ id }) => id));
-  return JSON.stringify(
-    {
-      workflowNodes: chosen.map(({ more, position, ...node }) => ({ ...more, ...node, ...(position && { position }) })),
-      workflowEdges: edges
-        .filter(({ source, target }) => inside.has(source) && inside.has(target))
-        .map(({ more, sourceHandle, ...edge }) => ({
-          ...more,
-          ...edge,
-          ...(sourceHandle !== null && { sourceHandle }),
-        })),
-    },
-    null,
-    2,
-  );
+  const between = edges.filter(({ source, target }) => inside.has(source) && inside.has(target));
+  return { nodes: chosen, edges: between, notes: [] };
+}
+
+/** Chosen steps as JSON that can be pasted here or elsewhere. */
+export function copied(draft: Draft, kinds: Kinds, ids: ReadonlySet<string>): string {
+  return JSON.stringify(bodyOf(chosenSteps(draft, kinds, ids)), null, 2);
 }
 
 /** Adds steps with ids, titles and results of their own; returns their ids. References between them lead to the new ones. */
-export function withCopies(draft: Draft, kinds: Kinds, added: Draft, at?: Point): [Draft, string[]] {
-  const isArranged = at !== undefined || draft.nodes.some(({ position }) => position);
+export function withCopies(draft: Draft, kinds: Kinds, added: Draft): [Draft, string[]] {
+  const isArranged = draft.nodes.some(({ position }) => position);
   const base = isArranged ? arranged(draft, kinds) : draft;
   const source = isArranged ? arranged(added, kinds) : tidied(added);
-  const offset = offsetOf(source, base, at);
+  const offset = offsetOf(source, base);
   const nodes: DraftNode[] = [...base.nodes];
   const ids = new Map<string, string>();
   const results = new Map<string, string>();
@@ -46,7 +35,7 @@ export function withCopies(draft: Draft, kinds: Kinds, added: Draft, at?: Point)
     ids.set(node.id, id);
     const [before, after] = [node.data.outputVariable, data.outputVariable];
     if (typeof before === 'string' && typeof after === 'string' && before !== after) results.set(before, after);
-    const position = node.position && { x: node.position.x + offset.x, y: node.position.y + offset.y };
+    const position = node.position && { ...node.position, x: node.position.x + offset };
     nodes.push({ ...node, id, data, position });
   }
   const renamed = nodes.map((node, index) =>
@@ -62,14 +51,13 @@ export function withCopies(draft: Draft, kinds: Kinds, added: Draft, at?: Point)
   return [next, [...ids.values()]];
 }
 
-/** Copies are a little beside what they are copies of, or where a person wants them. */
-function offsetOf(added: Draft, { nodes }: Draft, at: Point | undefined): Point {
+/** How far copies are moved to stand to the right of all steps that are there. */
+function offsetOf(added: Draft, { nodes }: Draft): number {
   const points = added.nodes.flatMap(({ position }) => position ?? []);
-  const corner = { x: Math.min(...points.map(({ x }) => x)), y: Math.min(...points.map(({ y }) => y)) };
-  if (points.length === 0) return { x: 0, y: 0 };
-  if (at) return { x: at.x - corner.x, y: at.y - corner.y };
+  if (points.length === 0) return 0;
+  const left = Math.min(...points.map(({ x }) => x));
   const right = Math.max(...nodes.map(({ position }) => position?.x ?? 0));
-  return { x: right + COLUMN - corner.x, y: 0 };
+  return right + COLUMN - left;
 }
 
 /** Texts that read a result by its old name read it by its new one. */
@@ -103,21 +91,14 @@ export function stepsIn(text: string, kinds: Kinds): { steps: Draft } | { refuse
     };
   const unknown = nodes.find((node) => typeof node?.type !== 'string' || !Object.hasOwn(kinds, node.type));
   if (unknown !== undefined) return { refused: `There is no kind of step “${String(unknown?.type)}”.` };
-  const numbered = nodes.map((node, index) => ({ ...node, id: String(node.id ?? `${node.type}-${index}`) }));
-  return { steps: pasted(numbered, edges, kinds) };
-}
-
-function pasted(workflowNodes: object[], workflowEdges: object[], kinds: Kinds): Draft {
-  const nodes = workflowNodes.flatMap((node): DraftNode[] => {
-    const { id, type, data, position, ...more } = node as Record<string, unknown> & { id: string; type: string };
-    if (kinds[type]?.begins) return [];
-    const config = typeof data === 'object' && data !== null ? (data as Config) : (kinds[type]?.defaultValue as Config);
-    return [{ id, type, data: config ?? {}, position: position as Point | undefined, more }];
+  const steps = nodes.flatMap((node, index) => {
+    const { begins, defaultValue } = kinds[node.type] ?? {};
+    if (begins) return [];
+    return {
+      ...node,
+      id: String(node.id ?? `${node.type}-${index}`),
+      data: isObject(node.data) ? node.data : defaultValue,
+    };
   });
-  const edges = workflowEdges.flatMap((edge) => {
-    const { id, source, target, sourceHandle, ...more } = edge as Record<string, unknown>;
-    const handle = typeof sourceHandle === 'string' ? sourceHandle : null;
-    return [{ id: String(id), source: String(source), target: String(target), sourceHandle: handle, more }];
-  });
-  return { nodes, edges, notes: [] };
+  return { steps: draftOf({ workflowNodes: steps, workflowEdges: edges }) };
 }

@@ -1,9 +1,10 @@
 import { Button, Group, Skeleton, TextInput } from '@mantine/core';
 import { lazy, Suspense, useState } from 'react';
 import type { Kind, Kinds } from '../graph/kinds.ts';
+import { countOf } from '../ui/count.ts';
 import { Icon } from '../ui/icon.tsx';
 import { AddStep } from './add-step.tsx';
-import { copied, stepsIn, withCopies } from './clipboard.ts';
+import { chosenSteps, copied, stepsIn, withCopies } from './clipboard.ts';
 import { type Draft, NOTE } from './draft.ts';
 import { tidied, type Where, withDisabled, withoutSteps, withStep } from './edits.ts';
 import { NodePanel } from './node-panel.tsx';
@@ -63,9 +64,7 @@ export function Studio(props: Props) {
     onChange(() => next);
     setSelection(new Set(added));
     if (added[0] !== undefined) setSought({ id: added[0] });
-    setSaid(
-      `${added.length} ${added.length === 1 ? 'step' : 'steps'} ${verb}. Connect ${added.length === 1 ? 'it' : 'them'} to the others.`,
-    );
+    setSaid(`${countOf(added.length, 'step')} ${verb}. Connect ${added.length === 1 ? 'it' : 'them'} to the others.`);
   };
   const paste = (text: string) => {
     const found = stepsIn(text, kinds);
@@ -73,8 +72,8 @@ export function Studio(props: Props) {
     else insert(found.steps, 'pasted');
   };
   const duplicate = () => {
-    const found = selection.size > 0 ? stepsIn(copied(draft, kinds, selection), kinds) : undefined;
-    if (found && 'steps' in found && found.steps.nodes.length > 0) insert(found.steps, 'duplicated');
+    const steps = chosenSteps(draft, kinds, selection);
+    if (steps.nodes.length > 0) insert(steps, 'duplicated');
   };
   const remove = () => {
     if (selection.size === 0) return;
