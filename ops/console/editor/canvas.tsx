@@ -21,7 +21,8 @@ import type { Named } from '../graph/summary.ts';
 import { EditedGraph, GraphView, MANY } from '../graph/view.tsx';
 import { type Draft, withEdge, withoutEdge } from './draft.ts';
 import { type Where, withPositions } from './edits.ts';
-import { CanvasNote, type NoteNode, noteNode, withNotePositions } from './note.tsx';
+import { CanvasNote, type NoteNode, noteNode } from './note.tsx';
+import { withNotePositions } from './notes.ts';
 import { Step, type StepNode, useStepNodes } from './step-nodes.tsx';
 import { Views } from './views.tsx';
 

@@ -156,18 +156,23 @@ function hasChanged(id: string, before: Draft, now: Draft): boolean {
 }
 
 export function freeID({ nodes }: Pick<Draft, 'nodes'>, type: string): string {
-  const ids = new Set(nodes.map(({ id }) => id));
-  if (!ids.has(type)) return type;
-  let number = 2;
-  while (ids.has(`${type}${number}`)) number += 1;
-  return `${type}${number}`;
+  return firstFree(
+    nodes.map(({ id }) => id),
+    (number) => (number === 1 ? type : `${type}${number}`),
+  );
 }
 
 export function freeEdgeID({ edges }: Pick<Draft, 'edges'>): string {
-  const ids = new Set(edges.map(({ id }) => id));
-  let number = edges.length + 1;
-  while (ids.has(`edge-${number}`)) number += 1;
-  return `edge-${number}`;
+  const ids = edges.map(({ id }) => id);
+  return firstFree(ids, (number) => `edge-${number}`, edges.length + 1);
+}
+
+/** The first name that is not taken, of those that numbers give. */
+export function firstFree(taken: Iterable<unknown>, named: (number: number) => string, from = 1): string {
+  const names = new Set(taken);
+  let number = from;
+  while (names.has(named(number))) number += 1;
+  return named(number);
 }
 
 export function isPoint(value: unknown): value is Point {

@@ -3,7 +3,16 @@ import type { Kinds } from '../graph/kinds.ts';
 import { COLUMN, HEIGHT, layoutOf, ROW, WIDTH } from '../graph/lay-out.ts';
 import { bodiesOf, withBody } from '../graph/shape.ts';
 import type { Point } from '../graph/shown.ts';
-import { type Config, type Draft, type DraftNode, freeID, type Kind, withConfig, withEdge } from './draft.ts';
+import {
+  type Config,
+  type Draft,
+  type DraftNode,
+  firstFree,
+  freeID,
+  type Kind,
+  withConfig,
+  withEdge,
+} from './draft.ts';
 
 /** Where a new step is added. */
 export interface Where {
@@ -140,10 +149,8 @@ export function asNew(draft: Pick<Draft, 'nodes'>, data: Config): Config {
   const unique = (field: string, join: string) => {
     const own = data[field];
     if (typeof own !== 'string') return {};
-    const used = new Set(draft.nodes.map((node) => node.data[field]));
-    let name = own;
-    for (let number = 2; used.has(name); number += 1) name = `${own}${join}${number}`;
-    return { [field]: name };
+    const used = draft.nodes.map((node) => node.data[field]);
+    return { [field]: firstFree(used, (number) => (number === 1 ? own : `${own}${join}${number}`)) };
   };
   return { ...data, ...unique('title', ' '), ...unique('outputVariable', '') };
 }

@@ -3,6 +3,7 @@ import { useEffect, useState } from 'react';
 import type { Point } from '../graph/shown.ts';
 import { Icon } from '../ui/icon.tsx';
 import type { Draft, Note } from './draft.ts';
+import { withNotePart, withoutNotes } from './notes.ts';
 
 /** The height of the head of a note. */
 const HEAD = 26;
@@ -47,7 +48,7 @@ export function CanvasNote({ data: { note, isReadOnly, onChange } }: NodeProps<N
             className="add-here nodrag"
             tabIndex={-1}
             aria-label="Remove the note"
-            onClick={() => onChange((old) => ({ ...old, notes: old.notes.filter(({ id }) => id !== note.id) }))}
+            onClick={() => onChange((old) => withoutNotes(old, new Set([note.id])))}
           >
             <Icon name="cross" size={12} />
           </button>
@@ -68,14 +69,4 @@ export function CanvasNote({ data: { note, isReadOnly, onChange } }: NodeProps<N
       />
     </div>
   );
-}
-
-function withNotePart(draft: Draft, id: string, part: Partial<Note>): Draft {
-  return { ...draft, notes: draft.notes.map((note) => (note.id === id ? { ...note, ...part } : note)) };
-}
-
-export function withNotePositions(draft: Draft, moved: ReadonlyMap<string, Point>): Draft {
-  if (!draft.notes.some(({ id }) => moved.has(id))) return draft;
-  const notes = draft.notes.map((note) => ({ ...note, position: moved.get(note.id) ?? note.position }));
-  return { ...draft, notes };
 }

@@ -1,6 +1,7 @@
 import { Button, Group, Skeleton, TextInput } from '@mantine/core';
 import { lazy, Suspense, useState } from 'react';
 import type { Kind, Kinds } from '../graph/kinds.ts';
+import type { Point } from '../graph/shown.ts';
 import { countOf } from '../ui/count.ts';
 import { Icon } from '../ui/icon.tsx';
 import { AddStep } from './add-step.tsx';
@@ -8,6 +9,7 @@ import { chosenSteps, copied, stepsIn, withCopies } from './clipboard.ts';
 import { type Draft, NOTE } from './draft.ts';
 import { tidied, type Where, withDisabled, withoutSteps, withStep } from './edits.ts';
 import { NodePanel } from './node-panel.tsx';
+import { withNote, withoutNotes } from './notes.ts';
 import { StepList } from './step-list.tsx';
 import { type Tested, TestResults } from './test-results.tsx';
 import { useDrawing } from './use-drawing.ts';
@@ -86,10 +88,9 @@ export function Studio(props: Props) {
     onChange((old) => withDisabled(old, new Set(chosen.map(({ id }) => id)), isDisabled));
   };
   const addNote = () => {
-    const id = freeNote(draft);
-    onChange((old) => withNote(old, { id, at: besideOf(drawing.layout.positions, only) }));
-    setSelection(new Set([id]));
-    setSought({ id });
+    const [next, id] = withNote(draft, besideOf(drawing.layout.positions, only));
+    onChange(() => next);
+    select(id);
   };
   const change = (act: () => void) => (isReadOnly ? () => undefined : act);
   useKeys({
@@ -210,24 +211,8 @@ export function Studio(props: Props) {
   );
 }
 
-function withNote(draft: Draft, { id, at }: { id: string; at: { x: number; y: number } }): Draft {
-  return { ...draft, notes: [...draft.notes, { id, text: '', position: at, ...NOTE }] };
-}
-
-function withoutNotes(draft: Draft, ids: ReadonlySet<string>): Draft {
-  const notes = draft.notes.filter(({ id }) => !ids.has(id));
-  return notes.length === draft.notes.length ? draft : { ...draft, notes };
-}
-
-function freeNote({ notes }: Draft): string {
-  const ids = new Set(notes.map(({ id }) => id));
-  let number = 1;
-  while (ids.has(`note-${number}`)) number += 1;
-  return `note-${number}`;
-}
-
-/** To the left of a step, where no way leads, or of all steps. */
-function besideOf(positions: ReadonlyMap<string, { x: number; y: number }>, id: string | undefined) {
+/** The position of a new note: to the left of this step, where no edge leads, or of the first one. */
+function besideOf(positions: ReadonlyMap<string, Point>, id: string | undefined): Point {
   const at = positions.get(id ?? '') ?? [...positions.values()][0] ?? { x: 0, y: 0 };
   return { x: at.x - NOTE.width - 40, y: at.y };
 }
