@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
-import { type Draft, draftOf, faultsOf, type Kind, withConfig, withEdge } from '#ops/console/editor/draft.ts';
+import { type Draft, draftOf, faultsOf, withConfig, withEdge } from '#ops/console/editor/draft.ts';
 import { withoutSteps, withStep } from '#ops/console/editor/edits.ts';
+import type { Kind } from '#ops/console/graph/kinds.ts';
 
 const sent = draftOf({
   workflowNodes: [

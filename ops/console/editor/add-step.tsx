@@ -1,8 +1,8 @@
 import { Button, Group, Modal, SegmentedControl, Select, Stack, Text } from '@mantine/core';
 import { useMemo, useState } from 'react';
 import { exitOfEdge, exitsOf, NEXT, onwardExits } from '../graph/exits.ts';
-import { type Kinds, wordsOf } from '../graph/kinds.ts';
-import { type Draft, type DraftEdge, type Kind, nameOf } from './draft.ts';
+import { type Kind, type Kinds, wordsOf } from '../graph/kinds.ts';
+import { type Draft, type DraftEdge, nameIn, nameOf } from './draft.ts';
 import type { Where } from './edits.ts';
 import { KindList } from './kind-list.tsx';
 import { noteUse } from './kind-uses.ts';
@@ -113,11 +113,6 @@ function edgeOf(draft: Draft, kinds: Kinds, { id, exit }: { id: string; exit: st
     ({ source, sourceHandle }) => source === id && exitOfEdge(kinds[node.type], node.data, sourceHandle) === exit,
   );
   return own.length === 1 ? own[0] : undefined;
-}
-
-function nameIn(draft: Draft, id: string): string {
-  const node = draft.nodes.find((one) => one.id === id);
-  return node ? nameOf(node) : id;
 }
 
 function titleOf({ draft, kinds, where: { from, edge } }: Pick<Props, 'draft' | 'kinds' | 'where'>): string {

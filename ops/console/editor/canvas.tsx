@@ -8,7 +8,6 @@ import {
   useReactFlow,
 } from '@xyflow/react';
 import { memo, useMemo, useRef, useState } from 'react';
-import type { NodeSteps } from '../client/run-steps.ts';
 import { BodyBox, type BoxNode, boxNodes } from '../graph/box.tsx';
 import { stepOfNode } from '../graph/box-id.ts';
 import type { Drawing } from '../graph/drawing.ts';
@@ -19,11 +18,12 @@ import { type Bodies, mayConnect, withBody } from '../graph/shape.ts';
 import type { Point } from '../graph/shown.ts';
 import type { Named } from '../graph/summary.ts';
 import { EditedGraph, GraphView, MANY } from '../graph/view.tsx';
-import { type Draft, withEdge, withoutEdge } from './draft.ts';
+import { type Draft, type Faults, withEdge, withoutEdge } from './draft.ts';
 import { type Where, withPositions } from './edits.ts';
 import { CanvasNote, type NoteNode, noteNode } from './note.tsx';
 import { withNotePositions } from './notes.ts';
 import { Step, type StepNode, useStepNodes } from './step-nodes.tsx';
+import type { Tested } from './test-results.tsx';
 import { Views } from './views.tsx';
 
 /** While steps are dragged, their edges lead straight to them. */
@@ -43,9 +43,9 @@ export interface CanvasProps {
   kinds: Kinds;
   named: Named;
   selection: ReadonlySet<string>;
-  faults: ReadonlyMap<string, ReadonlyMap<string, string>>;
+  faults: Faults;
   /** Results of the steps in the last test. */
-  tested: ReadonlyMap<string, NodeSteps>;
+  tested: Tested;
   /** A step to bring into view, once. */
   sought: { id: string } | undefined;
   /** Another number shows the whole graph. */

@@ -1,9 +1,7 @@
 import type { Issue, Schemas } from '../client/types.ts';
-import type { Kind } from '../graph/kinds.ts';
 import type { Point } from '../graph/shown.ts';
 import { isObject } from '../ui/is-object.ts';
 
-export type { Kind };
 export type Config = Readonly<Record<string, unknown>>;
 
 export interface DraftNode {
@@ -125,12 +123,17 @@ export function nameOf({ id, data }: DraftNode): string {
   return typeof data.title === 'string' && data.title !== '' ? data.title : id;
 }
 
+/** The name of a step, or its id if there is no such step. */
+export function nameIn({ nodes }: Draft, id: string): string {
+  const node = nodes.find((one) => one.id === id);
+  return node ? nameOf(node) : id;
+}
+
+/** Messages by step and, in it, by field. */
+export type Faults = ReadonlyMap<string, ReadonlyMap<string, string>>;
+
 /** Faults of what was sent by node and, in it, by field; those of no node are under the empty name. A node that differs now has none. */
-export function faultsOf(
-  issues: readonly Issue[],
-  sent: Draft,
-  now: Draft,
-): ReadonlyMap<string, ReadonlyMap<string, string>> {
+export function faultsOf(issues: readonly Issue[], sent: Draft, now: Draft): Faults {
   const faults = new Map<string, Map<string, string>>();
   for (const { path, message } of issues) {
     const [list, index, ...rest] = path;

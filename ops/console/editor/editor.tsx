@@ -6,6 +6,7 @@ import { useMay } from '../client/may.ts';
 import { APIError } from '../client/rest.ts';
 import type { Schemas } from '../client/types.ts';
 import { saveWorkflow } from '../client/workflows.ts';
+import type { Kinds } from '../graph/kinds.ts';
 import { Icon } from '../ui/icon.tsx';
 import { May } from '../ui/may.tsx';
 import { Notice } from '../ui/notice.tsx';
@@ -13,7 +14,7 @@ import { PageTitle } from '../ui/page.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { useUnsaved } from '../ui/unsaved.ts';
 import { WhoChanged } from '../ui/who-changed.tsx';
-import { bodyOf, draftOf, faultsOf, type Kind, optionsWithNotes } from './draft.ts';
+import { bodyOf, draftOf, faultsOf, optionsWithNotes } from './draft.ts';
 import { useLastTest } from './last-test.ts';
 import { Studio } from './studio.tsx';
 import { useUndo } from './use-undo.tsx';
@@ -31,7 +32,7 @@ type Dialog = 'versions' | 'settings' | 'test' | 'run';
 interface Props {
   tenantID: string;
   workflow: Workflow;
-  kinds: Readonly<Record<string, Kind>>;
+  kinds: Kinds;
   /** Drops what is not saved. */
   onReload: () => Promise<void>;
 }

@@ -1,18 +1,9 @@
 import { exitOfEdge, exitsOf, onwardExits } from '../graph/exits.ts';
-import type { Kinds } from '../graph/kinds.ts';
+import type { Kind, Kinds } from '../graph/kinds.ts';
 import { COLUMN, HEIGHT, layoutOf, ROW, WIDTH } from '../graph/lay-out.ts';
 import { bodiesOf, withBody } from '../graph/shape.ts';
 import type { Point } from '../graph/shown.ts';
-import {
-  type Config,
-  type Draft,
-  type DraftNode,
-  firstFree,
-  freeID,
-  type Kind,
-  withConfig,
-  withEdge,
-} from './draft.ts';
+import { type Config, type Draft, type DraftNode, firstFree, freeID, withConfig, withEdge } from './draft.ts';
 
 /** Where a new step is added. */
 export interface Where {

@@ -4,7 +4,16 @@ import { exitOfEdge, exitsOf, type ShownExit, shownExits } from '../graph/exits.
 import type { Kinds } from '../graph/kinds.ts';
 import { mayConnect } from '../graph/shape.ts';
 import { Icon } from '../ui/icon.tsx';
-import { type Draft, type DraftEdge, type DraftNode, nameOf, withEdge, withExit, withoutEdge } from './draft.ts';
+import {
+  type Draft,
+  type DraftEdge,
+  type DraftNode,
+  nameIn,
+  nameOf,
+  withEdge,
+  withExit,
+  withoutEdge,
+} from './draft.ts';
 import type { Where } from './edits.ts';
 
 interface Props {
@@ -48,10 +57,6 @@ function Exit({
   exit,
   edges,
 }: Props & { exit: ShownExit; edges: DraftEdge[] }) {
-  const nameIn = (id: string) => {
-    const found = draft.nodes.find((one) => one.id === id);
-    return found ? nameOf(found) : id;
-  };
   return (
     <div className="exit-row">
       <Group gap={6} wrap="nowrap" justify="space-between">
@@ -78,12 +83,12 @@ function Exit({
           <Text size="sm" flex={1} className="clip">
             →{' '}
             <button type="button" className="plain link" onClick={() => onSelect(target)}>
-              <bdi>{nameIn(target)}</bdi>
+              <bdi>{nameIn(draft, target)}</bdi>
             </button>
           </Text>
           {exit.isRefused && (
             <Select
-              aria-label={`Exit to ${nameIn(target)}`}
+              aria-label={`Exit to ${nameIn(draft, target)}`}
               placeholder="By the exit …"
               size="xs"
               w={140}
@@ -95,7 +100,7 @@ function Exit({
           <ActionIcon
             variant="default"
             size="md"
-            aria-label={`Remove the way to ${nameIn(target)}`}
+            aria-label={`Remove the way to ${nameIn(draft, target)}`}
             onClick={() => onChange((old) => withoutEdge(old, id))}
           >
             <Icon name="cross" size={12} />

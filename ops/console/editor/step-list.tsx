@@ -1,13 +1,13 @@
 import { exitOfEdge, exitsOf, NEXT } from '../graph/exits.ts';
 import { type Kinds, wordsOf } from '../graph/kinds.ts';
 import { type Named, summaryOf } from '../graph/summary.ts';
-import { type Draft, type DraftNode, nameOf } from './draft.ts';
+import { type Draft, type DraftNode, type Faults, nameOf } from './draft.ts';
 
 interface Props {
   draft: Draft;
   kinds: Kinds;
   named: Named;
-  faults: ReadonlyMap<string, ReadonlyMap<string, string>>;
+  faults: Faults;
   selection: ReadonlySet<string>;
   onSelect: (id: string) => void;
 }

@@ -7,7 +7,8 @@ import { type Kinds, wordsOf } from '../graph/kinds.ts';
 import { type Named, summaryOf } from '../graph/summary.ts';
 import { countOf } from '../ui/count.ts';
 import { Status, wordOf } from '../ui/status.tsx';
-import { type Draft, type DraftNode, nameOf } from './draft.ts';
+import { type Draft, type DraftNode, type Faults, nameOf } from './draft.ts';
+import type { Tested } from './test-results.tsx';
 
 interface Shown extends CardData {
   node: DraftNode;
@@ -23,8 +24,8 @@ interface Props {
   drawing: Drawing;
   named: Named;
   selection: ReadonlySet<string>;
-  faults: ReadonlyMap<string, ReadonlyMap<string, string>>;
-  tested: ReadonlyMap<string, NodeSteps>;
+  faults: Faults;
+  tested: Tested;
 }
 
 /** Nodes whose parts are the same are the same objects, so that they are not drawn again. */

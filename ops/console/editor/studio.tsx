@@ -6,7 +6,7 @@ import { countOf } from '../ui/count.ts';
 import { Icon } from '../ui/icon.tsx';
 import { AddStep } from './add-step.tsx';
 import { chosenSteps, copied, stepsIn, withCopies } from './clipboard.ts';
-import { type Draft, NOTE } from './draft.ts';
+import { type Draft, type Faults, NOTE } from './draft.ts';
 import { tidied, type Where, withDisabled, withoutSteps, withStep } from './edits.ts';
 import { NodePanel } from './node-panel.tsx';
 import { withNote, withoutNotes } from './notes.ts';
@@ -23,7 +23,7 @@ interface Props {
   tenantID: string;
   draft: Draft;
   kinds: Kinds;
-  faults: ReadonlyMap<string, ReadonlyMap<string, string>>;
+  faults: Faults;
   moves: number;
   undo: UndoMoves;
   /** The run of the last test. */
