@@ -1,5 +1,5 @@
 import type { Issue, Schemas } from '../client/types.ts';
-import type { Point } from '../graph/shown.ts';
+import { type Point, pointIn } from '../graph/shown.ts';
 import { isObject } from '../ui/is-object.ts';
 
 export type Config = Readonly<Record<string, unknown>>;
@@ -52,8 +52,8 @@ export function draftOf({ workflowNodes, workflowEdges, workflowOptions }: Saved
   });
   const nodes = workflowNodes.map((node): DraftNode => {
     const { id, type, data, position, ...more } = node as Record<string, unknown>;
-    const own = isPoint(position) ? { x: position.x, y: position.y } : undefined;
-    return { id: String(id), type: String(type), data: isObject(data) ? data : {}, position: own, more };
+    const config = isObject(data) ? data : {};
+    return { id: String(id), type: String(type), data: config, position: pointIn(position), more };
   });
   return { nodes, edges, notes: notesIn(workflowOptions) };
 }
@@ -69,10 +69,11 @@ function notesIn(workflowOptions: object | undefined): Note[] {
   const { canvas } = (workflowOptions ?? {}) as { canvas?: unknown };
   const notes: unknown[] = isObject(canvas) && Array.isArray(canvas.notes) ? canvas.notes : [];
   return notes.flatMap((note) => {
-    if (!isObject(note) || !isPoint(note.position)) return [];
-    const { id, text, position, width, height } = note;
+    if (!isObject(note)) return [];
+    const { id, text, width, height } = note;
+    const position = pointIn(note.position);
     const size = { width: Number(width) || NOTE.width, height: Number(height) || NOTE.height };
-    return [{ id: String(id), text: String(text ?? ''), position: { x: position.x, y: position.y }, ...size }];
+    return position ? [{ id: String(id), text: String(text ?? ''), position, ...size }] : [];
   });
 }
 
@@ -176,8 +177,4 @@ export function firstFree(taken: Iterable<unknown>, named: (number: number) => s
   let number = from;
   while (names.has(named(number))) number += 1;
   return named(number);
-}
-
-export function isPoint(value: unknown): value is Point {
-  return isObject(value) && typeof value.x === 'number' && typeof value.y === 'number';
 }

@@ -1,5 +1,5 @@
 import dagre from '@dagrejs/dagre';
-import type { Bodies } from './shape.ts';
+import { type Bodies, withBody } from './shape.ts';
 import type { Point, ShownGraph } from './shown.ts';
 
 /** The size of a card. */
@@ -160,16 +160,11 @@ function layOutBody(steps: readonly string[], drawing: Drawing): { width: number
 
 /** Moves steps of one body with all that lies in them. */
 function move({ graph, bodies, positions, ways }: Drawing, steps: readonly string[], by: Point): void {
-  const inner = new Set(steps.flatMap((step) => [...withInner(step, bodies)]));
+  const inner = new Set(steps.flatMap((step) => withBody(step, bodies)));
   const moved = ({ x, y }: Point) => ({ x: x + by.x, y: y + by.y });
   for (const id of inner) positions.set(id, moved(positions.get(id) ?? { x: 0, y: 0 }));
   for (const { id, source } of graph.edges)
     if (inner.has(source) && ways.has(id)) ways.set(id, (ways.get(id) ?? []).map(moved));
-}
-
-function* withInner(id: string, bodies: Bodies): Generator<string> {
-  yield id;
-  for (const inner of bodies.containers.get(id) ?? []) yield* withInner(inner, bodies);
 }
 
 /** A curve from one end to the other by points between them. */

@@ -1,3 +1,5 @@
+import { isObject } from '../ui/is-object.ts';
+
 /** A graph as it is drawn, in the editor and on the page of a run. */
 export interface ShownGraph {
   nodes: readonly ShownStep[];
@@ -22,4 +24,10 @@ export interface ShownEdge {
 export interface Point {
   x: number;
   y: number;
+}
+
+/** The point that a saved value is; undefined if it is none. */
+export function pointIn(value: unknown): Point | undefined {
+  if (!isObject(value) || typeof value.x !== 'number' || typeof value.y !== 'number') return undefined;
+  return { x: value.x, y: value.y };
 }

@@ -1,6 +1,5 @@
 import type { Schemas } from '../client/types.ts';
-import type { Point } from '../graph/shown.ts';
-import { isObject } from '../ui/is-object.ts';
+import { type Point, pointIn } from '../graph/shown.ts';
 
 /** The part of a node that the console shows. The document says no more of a node than that it is an object. */
 export interface GraphNode {
@@ -39,11 +38,6 @@ export function graphOf({ workflowNodes, workflowEdges }: Schemas['WorkflowVersi
       exit: typeof sourceHandle === 'string' ? sourceHandle : undefined,
     })),
   };
-}
-
-function pointIn(value: unknown): Point | undefined {
-  if (!isObject(value) || typeof value.x !== 'number' || typeof value.y !== 'number') return undefined;
-  return { x: value.x, y: value.y };
 }
 
 export function titleOf(graph: Graph | undefined, nodeID: string): string {
