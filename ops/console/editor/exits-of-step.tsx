@@ -2,7 +2,7 @@ import { ActionIcon, Button, Group, Select, Stack, Text } from '@mantine/core';
 import { useMemo, useState } from 'react';
 import { exitOfEdge, exitsOf, type ShownExit, shownExits } from '../graph/exits.ts';
 import type { Kinds } from '../graph/kinds.ts';
-import { mayConnect } from '../graph/shape.ts';
+import { connectionsOf } from '../graph/shape.ts';
 import { Icon } from '../ui/icon.tsx';
 import {
   type Draft,
@@ -122,7 +122,8 @@ function LeadTo({
   const [isOpen, setOpen] = useState(false);
   const targets = useMemo(() => {
     if (!isOpen) return [];
-    return draft.nodes.filter(({ id }) => mayConnect(draft, kinds, { source: node.id, target: id, exit: exit.id }));
+    const mayConnect = connectionsOf(draft, kinds);
+    return draft.nodes.filter(({ id }) => mayConnect({ source: node.id, target: id, exit: exit.id }));
   }, [isOpen, draft, kinds, node.id, exit.id]);
   if (!isOpen)
     return (

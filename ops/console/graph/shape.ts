@@ -1,7 +1,7 @@
 import { divide } from '#shared/workflow/graph/regions.ts';
 import { exitOfEdge, exitsOf } from './exits.ts';
 import type { Kinds } from './kinds.ts';
-import type { ShownEdge, ShownGraph } from './shown.ts';
+import type { ShownGraph } from './shown.ts';
 
 /** Which steps lie in the body of which, as the engine divides a graph. */
 export interface Bodies {
@@ -17,7 +17,8 @@ export interface Bodies {
   exitOrder: ReadonlyMap<string, number>;
 }
 
-export function bodiesOf({ nodes, edges }: ShownGraph, kinds: Kinds): Bodies {
+/** The edges of a graph between steps that are there, by the numbers of the steps, as `divide` takes them. */
+function linksOf({ nodes, edges }: ShownGraph, kinds: Kinds) {
   const indexOf = new Map(nodes.map(({ id }, index) => [id, index]));
   const known = edges.filter(({ source, target }) => indexOf.has(source) && indexOf.has(target));
   const links = known.map(({ source, target, sourceHandle }, index) => {
@@ -27,6 +28,12 @@ export function bodiesOf({ nodes, edges }: ShownGraph, kinds: Kinds): Bodies {
     return { index, source: at, target: indexOf.get(target) ?? 0, exit };
   });
   const bodyOf = (index: number) => kinds[nodes[index]?.type ?? '']?.bodyExit ?? undefined;
+  return { indexOf, known, links, bodyOf };
+}
+
+export function bodiesOf(graph: ShownGraph, kinds: Kinds): Bodies {
+  const { nodes } = graph;
+  const { known, links, bodyOf } = linksOf(graph, kinds);
   const { regions, regionOf, returns, strays } = divide(nodes.length, links, bodyOf);
   const nameOf = (index: number | null | undefined) => nodes[index ?? -1]?.id;
   const containerOf = new Map<string, string>();
@@ -57,42 +64,47 @@ export function withBody(id: string, { containers }: Bodies): string[] {
   return [...found];
 }
 
-/** Whether the API would accept one more edge. What is refused already does not count. */
-export function mayConnect(
-  graph: ShownGraph,
-  kinds: Kinds,
-  { source, target, exit }: { source: string; target: string; exit: string },
-): boolean {
-  const find = (wanted: string) => graph.nodes.find(({ id }) => id === wanted);
-  const [from, to] = [find(source), find(target)];
-  if (!from || !to || kinds[to.type]?.begins || kinds[from.type]?.exits.length === 0) return false;
-  if (exitOfEdge(kinds[from.type], from.data, exit) === undefined) return false;
-  const isThere = graph.edges.some((edge) => {
-    const own = exitOfEdge(kinds[from.type], from.data, edge.sourceHandle);
-    return edge.source === source && edge.target === target && own === exit;
-  });
-  if (isThere) return false;
-  const added = { id: NEW, source, target, sourceHandle: exit };
-  const edges = [...graph.edges, added];
-  const before = bodiesOf(graph, kinds);
-  const { strays, returns } = bodiesOf({ ...graph, edges }, kinds);
-  if ([...strays].some((id) => !before.strays.has(id))) return false;
-  return returns.has(NEW) || (source !== target && !isReached(edges, returns, { from: target, to: source }));
+interface Connection {
+  source: string;
+  target: string;
+  exit: string;
 }
 
-/** No edge has it: ids of edges are not empty. */
-const NEW = '';
+/** Whether the API would accept one more edge. What is refused already does not count. */
+export function mayConnect(graph: ShownGraph, kinds: Kinds, connection: Connection): boolean {
+  return connectionsOf(graph, kinds)(connection);
+}
 
-/** Whether edges lead from one step to another, without those that end a body. */
-function isReached(
-  edges: readonly ShownEdge[],
-  returns: ReadonlySet<string>,
-  { from, to }: { from: string; to: string },
-): boolean {
-  const leaving = Map.groupBy(
-    edges.filter(({ id }) => !returns.has(id)),
-    ({ source }) => source,
-  );
+/** The same for several edges, for which the graph is read once. */
+export function connectionsOf(graph: ShownGraph, kinds: Kinds): (connection: Connection) => boolean {
+  const { nodes } = graph;
+  const { indexOf, links, bodyOf } = linksOf(graph, kinds);
+  const refused = new Set(divide(nodes.length, links, bodyOf).strays);
+  return (connection) => {
+    const [source, target] = [indexOf.get(connection.source) ?? -1, indexOf.get(connection.target) ?? -1];
+    const [from, to] = [nodes[source], nodes[target]];
+    if (!from || !to || kinds[to.type]?.begins || kinds[from.type]?.exits.length === 0) return false;
+    const exit = exitOfEdge(kinds[from.type], from.data, connection.exit);
+    if (exit === undefined) return false;
+    if (links.some((link) => link.source === source && link.target === target && link.exit === exit)) return false;
+    const added = { index: links.length, source, target, exit };
+    const all = [...links, added];
+    const { strays, returns } = divide(nodes.length, all, bodyOf);
+    if (strays.some((index) => !refused.has(index))) return false;
+    if (returns.has(added.index)) return true;
+    const onward = all.filter(({ index }) => !returns.has(index));
+    return source !== target && !isReached(onward, { from: target, to: source });
+  };
+}
+
+interface Link {
+  source: number;
+  target: number;
+}
+
+/** Whether edges lead from one step to another. */
+function isReached(links: readonly Link[], { from, to }: { from: number; to: number }): boolean {
+  const leaving = Map.groupBy(links, ({ source }) => source);
   const reached = new Set([from]);
   // The loop over the Set also visits steps that are added meanwhile.
   for (const one of reached) for (const { target } of leaving.get(one) ?? []) reached.add(target);
