@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { formOf } from '#api/http/forms/form.ts';
 import { declaredInputs, undeclaredKeys } from '#ops/console/ui/declared.ts';
-import { choicesFrom, isID, namedBy, namesIn, noteOf, nounsOf } from '#ops/console/ui/picked.ts';
+import { choicesFrom, distinctTitles, isID, namedBy, namesIn, noteOf, nounsOf } from '#ops/console/ui/picked.ts';
 import { inputsFieldOf, propertiesOf, referenceOf, type Schema } from '#ops/console/ui/schema-shape.ts';
 import { isTemplate } from '#ops/console/ui/template.ts';
 import { approval } from '#shared/workflow/nodes/kinds/approval.ts';
@@ -57,6 +57,17 @@ test('present values are among the choices of their type, also those that no lis
     ['Sales'],
   ]);
   expect(choicesFrom([], new Map([['lost', { id: 'lost', title: 'lost', type: undefined }]]))[0]?.rows).toHaveLength(1);
+});
+
+test('choices of the same title are told apart by the end of their ids', () => {
+  const rows = [ID, OTHER].map((id) => ({ id, title: 'Import' }));
+  const groups = [{ type: 'workflow', label: 'workflows', rows: [...rows, { id: 'c', title: 'Export' }] }];
+
+  expect(distinctTitles(groups)[0]?.rows.map(({ title }) => title)).toEqual([
+    'Import (00000007)',
+    'Import (00000008)',
+    'Export',
+  ]);
 });
 
 test('the words of a picker', () => {

@@ -1,6 +1,6 @@
 import { queryOptions } from '@tanstack/react-query';
+import type { Named } from './references.ts';
 import { body, rest } from './rest.ts';
-import type { Titled } from './titles.ts';
 
 /** Workflows that are looked through; beyond that many, the rest is left to the person. */
 const MAX_READ = 50;
@@ -10,7 +10,7 @@ export function calledWorkflowsRead(tenantID: string, workflowIDs: readonly stri
   return queryOptions({
     queryKey: ['called-workflows', tenantID, workflowIDs],
     queryFn: async () => {
-      const called = new Map<string, Titled>();
+      const called = new Map<string, Named>();
       const unread = [...workflowIDs];
       for (let read = 0; read < MAX_READ; read += 1) {
         const workflowID = unread.shift();

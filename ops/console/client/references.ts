@@ -13,17 +13,26 @@ export interface Named {
   inputs?: unknown;
 }
 
-interface Source {
+interface Kind {
   noun: string;
   /** The permission to list them. */
   list: Permission;
   create?: Permission;
   /** The beginning of the keys of what is read of them, which changes of them refresh. */
   key(tenantID: string): readonly string[];
+}
+
+interface Source extends Kind {
   /** As many as a list shows. */
   search(tenantID: string, search: string): Promise<Named[]>;
   /** Rejects with 404 if there is none. */
   find(tenantID: string, id: string): Promise<Named>;
+}
+
+interface Reads<Listed, Found> extends Kind {
+  rows(params: ReturnType<typeof listOf>): Promise<Listed[]>;
+  row(tenantID: string, id: string): Promise<Found>;
+  named(row: Listed | Found): Named;
 }
 
 const T = '/api/v1/tenants/{tenantID}';
@@ -34,97 +43,123 @@ function listOf(tenantID: string, search: string) {
   return { path: { tenantID }, query: { limit: SHOWN, ...(search !== '' && { search }) } };
 }
 
+/** A type whose list the API searches. */
+function searched<Listed, Found>({ rows, row, named, ...kind }: Reads<Listed, Found>): Source {
+  return {
+    ...kind,
+    search: async (tenantID, search) => (await rows(listOf(tenantID, search))).map(named),
+    find: async (tenantID, id) => ({ ...named(await row(tenantID, id)), id }),
+  };
+}
+
 const sources = {
-  workflow: {
+  workflow: searched({
     noun: 'workflow',
     list: 'workflow.list',
     create: 'workflow.create',
     key: (tenantID) => ['workflows', tenantID],
-    async search(tenantID, search) {
-      const { path, query } = listOf(tenantID, search);
+    async rows({ path, query }) {
       const params = { path, query: { ...query, fields: 'summary' as const } };
-      return (await body(rest.GET(`${T}/workflows`, { params }))).workflows.map(namedWorkflow);
+      return (await body(rest.GET(`${T}/workflows`, { params }))).workflows;
     },
-    async find(tenantID, workflowID) {
+    async row(tenantID, workflowID) {
       const params = { path: { tenantID, workflowID } };
-      return namedWorkflow((await body(rest.GET(`${T}/workflows/{workflowID}`, { params }))).workflow);
+      return (await body(rest.GET(`${T}/workflows/{workflowID}`, { params }))).workflow;
     },
-  },
-  dataQuery: {
+    named: namedWorkflow,
+  }),
+  dataQuery: searched({
     noun: 'query',
     list: 'dataquery.list',
     create: 'dataquery.create',
     key: (tenantID) => ['data-queries', tenantID],
-    async search(tenantID, search) {
-      const params = listOf(tenantID, search);
-      return (await body(rest.GET(`${T}/queries`, { params }))).dataQueries.map(namedQuery);
-    },
-    async find(tenantID, dataQueryID) {
+    rows: async (params) => (await body(rest.GET(`${T}/queries`, { params }))).dataQueries,
+    async row(tenantID, dataQueryID) {
       const params = { path: { tenantID, dataQueryID } };
-      return namedQuery((await body(rest.GET(`${T}/queries/{dataQueryID}`, { params }))).dataQuery);
+      return (await body(rest.GET(`${T}/queries/{dataQueryID}`, { params }))).dataQuery;
     },
-  },
-  datasource: {
+    named: namedQuery,
+  }),
+  datasource: searched({
     noun: 'datasource',
     list: 'datasource.list',
     create: 'datasource.create',
     key: (tenantID) => ['datasources', tenantID],
-    async search(tenantID, search) {
-      const params = listOf(tenantID, search);
-      return (await body(rest.GET(`${T}/datasources`, { params }))).datasources.map(namedSource);
-    },
-    async find(tenantID, datasourceID) {
+    rows: async (params) => (await body(rest.GET(`${T}/datasources`, { params }))).datasources,
+    async row(tenantID, datasourceID) {
       const params = { path: { tenantID, datasourceID } };
-      return namedSource((await body(rest.GET(`${T}/datasources/{datasourceID}`, { params }))).datasource);
+      return (await body(rest.GET(`${T}/datasources/{datasourceID}`, { params }))).datasource;
     },
-  },
-  listener: {
+    named: namedSource,
+  }),
+  listener: searched({
     noun: 'listener',
     list: 'listener.list',
     create: 'listener.create',
     key: (tenantID) => ['listeners', tenantID],
-    async search(tenantID, search) {
-      const { listeners } = await body(rest.GET(`${T}/listeners`, { params: listOf(tenantID, search) }));
-      return listeners.map(({ listenerID, listenerTitle }) => ({ id: listenerID, title: listenerTitle }));
+    rows: async (params) => (await body(rest.GET(`${T}/listeners`, { params }))).listeners,
+    async row(tenantID, listenerID) {
+      const params = { path: { tenantID, listenerID } };
+      return (await body(rest.GET(`${T}/listeners/{listenerID}`, { params }))).listener;
     },
-    async find(tenantID, listenerID) {
-      const { listener } = await body(
-        rest.GET(`${T}/listeners/{listenerID}`, { params: { path: { tenantID, listenerID } } }),
-      );
-      return { id: listenerID, title: listener.listenerTitle };
-    },
-  },
-  cronJob: {
+    named: ({ id, listenerTitle: title }) => ({ id, title }),
+  }),
+  cronJob: searched({
     noun: 'cron job',
     list: 'cronjob.list',
     create: 'cronjob.create',
     key: (tenantID) => ['cron-jobs', tenantID],
-    async search(tenantID, search) {
-      const { cronJobs } = await body(rest.GET(`${T}/cronjobs`, { params: listOf(tenantID, search) }));
-      return cronJobs.map(({ cronJobID, cronJobTitle }) => ({ id: cronJobID, title: cronJobTitle }));
+    rows: async (params) => (await body(rest.GET(`${T}/cronjobs`, { params }))).cronJobs,
+    async row(tenantID, cronJobID) {
+      const params = { path: { tenantID, cronJobID } };
+      return (await body(rest.GET(`${T}/cronjobs/{cronJobID}`, { params }))).cronJob;
     },
-    async find(tenantID, cronJobID) {
-      const { cronJob } = await body(
-        rest.GET(`${T}/cronjobs/{cronJobID}`, { params: { path: { tenantID, cronJobID } } }),
-      );
-      return { id: cronJobID, title: cronJob.cronJobTitle };
+    named: ({ id, cronJobTitle: title }) => ({ id, title }),
+  }),
+  widget: searched({
+    noun: 'widget',
+    list: 'widget.list',
+    key: (tenantID) => ['widgets', tenantID],
+    rows: async (params) => (await body(rest.GET(`${T}/widgets`, { params }))).widgets,
+    async row(tenantID, widgetID) {
+      const params = { path: { tenantID, widgetID } };
+      return (await body(rest.GET(`${T}/widgets/{widgetID}`, { params }))).widget;
     },
-  },
-  appPage: {
+    named: ({ id, widgetTitle: title }) => ({ id, title }),
+  }),
+  dashboard: searched({
+    noun: 'dashboard',
+    list: 'dashboard.list',
+    key: (tenantID) => ['dashboards', tenantID],
+    rows: async (params) => (await body(rest.GET(`${T}/dashboards`, { params }))).dashboards,
+    async row(tenantID, dashboardID) {
+      const params = { path: { tenantID, dashboardID } };
+      return (await body(rest.GET(`${T}/dashboards/{dashboardID}`, { params }))).dashboard;
+    },
+    named: ({ id, dashboardTitle: title }) => ({ id, title }),
+  }),
+  appPage: searched({
     noun: 'page',
     list: 'appPage.list',
     key: (tenantID) => ['app-pages', tenantID],
-    async search(tenantID, search) {
-      const { appPages } = await body(rest.GET(`${T}/app-pages`, { params: listOf(tenantID, search) }));
-      return appPages.map(({ appPageID, appPageTitle }) => ({ id: appPageID, title: appPageTitle }));
+    rows: async (params) => (await body(rest.GET(`${T}/app-pages`, { params }))).appPages,
+    async row(tenantID, appPageID) {
+      const params = { path: { tenantID, appPageID } };
+      return (await body(rest.GET(`${T}/app-pages/{appPageID}`, { params }))).appPage;
     },
-    async find(tenantID, appPageID) {
-      const { appPage } = await body(
-        rest.GET(`${T}/app-pages/{appPageID}`, { params: { path: { tenantID, appPageID } } }),
-      );
-      return { id: appPageID, title: appPage.appPageTitle };
+    named: ({ id, appPageTitle: title }) => ({ id, title }),
+  }),
+  variable: searched({
+    noun: 'variable',
+    list: 'variable.list',
+    key: (tenantID) => ['variables', tenantID],
+    rows: async (params) => (await body(rest.GET(`${T}/variables`, { params }))).variables,
+    async row(tenantID, variableID) {
+      const params = { path: { tenantID, variableID } };
+      return (await body(rest.GET(`${T}/variables/{variableID}`, { params }))).variable;
     },
-  },
+    named: ({ id, name }) => ({ id, title: name }),
+  }),
   folder: {
     noun: 'folder',
     list: 'folder.list',
@@ -136,20 +171,22 @@ const sources = {
       return { id: folderID, title: folder.folderTitle };
     },
   },
-  role: {
+  role: searched({
     noun: 'role',
     list: 'role.list',
     create: 'role.create',
     key: (tenantID) => ['roles', tenantID],
-    async search(tenantID, search) {
-      const { roles } = await body(rest.GET(`${T}/roles`, { params: listOf(tenantID, search) }));
-      return roles.map(({ roleID, roleName }) => ({ id: roleID, title: roleName }));
+    rows: async (params) => (await body(rest.GET(`${T}/roles`, { params }))).roles,
+    async row(tenantID, roleID) {
+      const params = { path: { tenantID, roleID } };
+      return (await body(rest.GET(`${T}/roles/{roleID}`, { params }))).role;
     },
-    async find(tenantID, roleID) {
-      const { role } = await body(rest.GET(`${T}/roles/{roleID}`, { params: { path: { tenantID, roleID } } }));
-      return { id: roleID, title: role.roleName };
-    },
-  },
+    named: ({ roleID, roleName, roleDescription }) => ({
+      id: roleID,
+      title: roleName,
+      ...(roleDescription && { detail: roleDescription }),
+    }),
+  }),
   user: {
     noun: 'member',
     list: 'user.list',

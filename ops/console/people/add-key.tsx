@@ -96,7 +96,6 @@ function Form({ tenantID, onCreated }: { tenantID: string; onCreated: (key: stri
         onChange={(expiry) => setDraft({ ...draft, expiry })}
       />
       <RoleChoice
-        tenantID={tenantID}
         value={draft.roleIDs}
         onChange={(roleIDs) => setDraft({ ...draft, roleIDs })}
         fault={faults.get('roleIDs')}

@@ -37,7 +37,6 @@ export function AddMember({ tenantID, onAdded, onClose }: Props) {
         onChange={(event) => setDraft({ ...draft, userEmail: event.currentTarget.value })}
       />
       <RoleChoice
-        tenantID={tenantID}
         value={draft.roleIDs}
         onChange={(roleIDs) => setDraft({ ...draft, roleIDs })}
         fault={faults.get('roleIDs')}

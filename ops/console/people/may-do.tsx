@@ -1,11 +1,12 @@
 import { Skeleton, Stack, Text } from '@mantine/core';
 import { useQueries, useQuery } from '@tanstack/react-query';
 import { catalogueRead, rolesRead } from '../client/people.ts';
-import { isTitled, titlesRead } from '../client/titles.ts';
+import { type PickedType, referenceRead, referencesRead, SHOWN } from '../client/references.ts';
 import type { Schemas } from '../client/types.ts';
 import { Problem } from '../ui/problem.tsx';
 import { type Grants, isOnAll } from './grants.ts';
 import { inWords, permissionWords, resourceOf, resourceWords, withoutEffect } from './permission-words.ts';
+import { singleTypes } from './single-types.ts';
 
 /** The permissions of a member, and the role that gives each. */
 export function MayDo({ member }: { member: Schemas['TenantUser'] & { tenantID: string } }) {
@@ -41,10 +42,8 @@ export interface NamedGrants extends Grants {
 /** The permissions of roles in words, by their types. */
 export function Granted({ tenantID, roles }: { tenantID: string; roles: readonly NamedGrants[] }) {
   const { data: catalogue } = useQuery(catalogueRead(tenantID));
-  const types = [...new Set(roles.flatMap(({ assetPermissions }) => assetPermissions.map((one) => one.resourceType)))];
-  const titled = useQueries({ queries: types.filter(isTitled).map((type) => titlesRead(tenantID, type)) });
+  const titles = useTitles(tenantID, roles);
   if (!catalogue) return <Skeleton h={80} />;
-  const titles = new Map(titled.flatMap(({ data = [] }) => data.map(({ id, title }) => [id, title])));
   const groups = Map.groupBy(linesOf(roles, catalogue, titles), ({ resource }) => resource);
   const order = Object.keys(resourceWords);
   const sorted = [...groups].toSorted(([one], [other]) => order.indexOf(one) - order.indexOf(other));
@@ -62,6 +61,26 @@ export function Granted({ tenantID, roles }: { tenantID: string; roles: readonly
       </ul>
     </details>
   ));
+}
+
+/** Titles of single assets of roles. Those that a list leaves out, because it is full, are read by their ids. */
+function useTitles(tenantID: string, roles: readonly NamedGrants[]): ReadonlyMap<string, string> {
+  const idsOf = new Map<PickedType, Set<string>>();
+  for (const { resourceType, resourceID } of roles.flatMap(({ assetPermissions }) => assetPermissions)) {
+    const type = singleTypes[resourceType];
+    if (type) idsOf.set(type, (idsOf.get(type) ?? new Set()).add(resourceID));
+  }
+  const types = [...idsOf.keys()];
+  const lists = useQueries({ queries: types.map((type) => referencesRead(tenantID, type, '')) });
+  const left = types.flatMap((type, at) => {
+    const list = lists[at]?.data ?? [];
+    if (list.length < SHOWN) return [];
+    const listed = new Set(list.map(({ id }) => id));
+    return [...(idsOf.get(type) ?? [])].filter((id) => !listed.has(id)).map((id) => ({ type, id }));
+  });
+  const found = useQueries({ queries: left.map(({ type, id }) => referenceRead(tenantID, type, id)) });
+  const named = [...lists.flatMap(({ data = [] }) => data), ...found.flatMap(({ data = [] }) => data)];
+  return new Map(named.map(({ id, title }) => [id, title]));
 }
 
 export interface GrantedLine {

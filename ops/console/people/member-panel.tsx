@@ -60,13 +60,7 @@ function Membership({ ids, member, onRemoved }: MembershipProps) {
   const mayChange = may('user.update');
   return (
     <>
-      <RoleChoice
-        tenantID={ids.tenantID}
-        value={roleIDs}
-        onChange={setRoleIDs}
-        fault={faults.get('roleIDs')}
-        isReadOnly={!mayChange}
-      />
+      <RoleChoice value={roleIDs} onChange={setRoleIDs} fault={faults.get('roleIDs')} isReadOnly={!mayChange} />
       <Checkbox
         label="Administrator of the tenant"
         checked={isAdmin}

@@ -2,11 +2,11 @@ import { Checkbox, Fieldset, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { catalogueRead } from '../client/people.ts';
-import { isTitled } from '../client/titles.ts';
 import { Problem } from '../ui/problem.tsx';
 import { assetsOf, type Grants, isOnAll, scopeOf, withScope } from './grants.ts';
 import { PermissionRow } from './permission-row.tsx';
 import { inWords, lowered, permissionWords, resourceOf, resourceWords, withoutEffect } from './permission-words.ts';
+import { singleTypes } from './single-types.ts';
 
 interface Props {
   tenantID: string;
@@ -78,7 +78,7 @@ function ResourceGroup({ resource, permissions, hasSingle, ...props }: GroupProp
               {...props}
               about={title}
               permission={permission}
-              single={hasSingle && isTitled(resource) && !isOfNone.test(permission) ? resource : undefined}
+              single={hasSingle && !isOfNone.test(permission) ? singleTypes[resource] : undefined}
             />
           ))}
         </Stack>

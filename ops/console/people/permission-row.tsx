@@ -2,8 +2,8 @@ import { Button, Checkbox, Group, SegmentedControl, Text } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { calledWorkflowsRead } from '../client/called-workflows.ts';
-import type { TitledType } from '../client/titles.ts';
-import { AssetPicker } from './asset-picker.tsx';
+import type { PickedType } from '../client/references.ts';
+import { ManyPicker } from '../ui/picker.tsx';
 import { assetsOf, type Grants, isWithin, missingFor, needing, type Scope, scopeOf, withNeeded } from './grants.ts';
 import { inWords, lowered } from './permission-words.ts';
 
@@ -17,7 +17,7 @@ interface Props {
   about: string;
   permission: string;
   /** The type, where single assets may be chosen. */
-  single: TitledType | undefined;
+  single: PickedType | undefined;
 }
 
 /** One permission: on nothing, on everything of its type, or on chosen assets. What it needs is ticked with it. */
@@ -94,13 +94,16 @@ function Chosen({ tenantID, value, onChange, isReadOnly = false, catalogue, perm
   };
   return (
     <>
-      <AssetPicker
-        tenantID={tenantID}
-        type={props.type}
+      <ManyPicker
+        types={[props.type]}
         label={`${props.words}: on these`}
+        placeholder="Search by title"
+        error={!isReadOnly && ids.length === 0 && 'Choose at least one'}
+        disabled={isReadOnly}
+        canCreate={false}
+        isLabelHidden
         value={ids}
         onChange={(next) => void set(next)}
-        isReadOnly={isReadOnly}
       />
       {added.length > 0 && (
         <Text size="xs" role="status">
@@ -111,7 +114,7 @@ function Chosen({ tenantID, value, onChange, isReadOnly = false, catalogue, perm
   );
 }
 
-type ChosenProps = Props & { type: TitledType; words: string };
+type ChosenProps = Props & { type: PickedType; words: string };
 
 /** Permissions that this one needs and the role lacks, as roles that were made by the API may. */
 function Missing({ value, onChange, catalogue, permission }: Props) {

@@ -55,6 +55,16 @@ export function choicesFrom<T extends string>(
   });
 }
 
+/** The choices, where several have the same title with the end of their ids. */
+export function distinctTitles<T extends string>(groups: readonly Group<T>[]): Group<T>[] {
+  return groups.map(({ rows, ...group }) => {
+    const sameTitle = Map.groupBy(rows, ({ title }) => title);
+    const told = (row: Row) =>
+      (sameTitle.get(row.title)?.length ?? 0) > 1 ? { ...row, title: `${row.title} (${row.id.slice(-8)})` } : row;
+    return { ...group, rows: rows.map(told) };
+  });
+}
+
 export function noteOf({ id, reason }: Known): string {
   if (reason === 'gone') return `It was deleted, or never existed: ${id}`;
   if (reason === 'hidden') return `You may not see what this id names: ${id}`;

@@ -14,7 +14,7 @@ import {
 } from '../client/references.ts';
 import { ListLink, OpenLink, useTenantID } from './asset-title.tsx';
 import { CreateHere } from './create-here.ts';
-import { choicesFrom, type Group, isID, type Known, noteOf, nounsOf } from './picked.ts';
+import { choicesFrom, distinctTitles, type Group, isID, type Known, noteOf, nounsOf } from './picked.ts';
 
 interface Shared {
   /** The types of what can be chosen. */
@@ -25,8 +25,6 @@ interface Shared {
   required?: boolean;
   disabled?: boolean;
   placeholder?: string;
-  /** In a filter nothing is created or opened. */
-  isFilter?: boolean;
   /** Further choices, above those of the list. */
   before?: readonly Named[];
   /** Whether one of the list can be chosen. */
@@ -34,15 +32,17 @@ interface Shared {
 }
 
 interface Props extends Shared {
+  /** In a filter nothing is created or opened. */
+  isFilter?: boolean;
   value: string | undefined;
   onChange: (id: string | undefined, chosen?: Named) => void;
 }
 
 /** A choice of one asset by its title, found by the API; the title of the present value is shown wherever it stands in the list. */
-export function Picker({ value, onChange, ...shared }: Props) {
-  const { types, label, description, error, required = false, disabled = false, isFilter = false } = shared;
+export function Picker({ value, onChange, isFilter = false, ...shared }: Props) {
+  const { types, label, description, error, required = false, disabled = false } = shared;
   const id = value !== undefined && value !== '' ? value : undefined;
-  const { choices, known, mayList, search, isFull, dropdown } = useChoices(shared, id === undefined ? [] : [id]);
+  const { choices, known, mayList, search, list, dropdown } = useChoices(shared, id === undefined ? [] : [id]);
   const current = id === undefined ? undefined : known.get(id);
   const nouns = nounsOf(types.map((type) => sourceOf[type].noun));
   const field = { label, description, error, required, disabled };
@@ -56,8 +56,10 @@ export function Picker({ value, onChange, ...shared }: Props) {
           clearButtonProps={{ 'aria-label': isFilter ? `Any ${label.toLowerCase()}` : `Clear ${label}` }}
           allowDeselect={false}
           placeholder={shared.placeholder ?? `Choose ${nouns.article} ${nouns.one}`}
-          nothingFoundMessage={search === '' ? `There is no ${nouns.one} yet` : `No ${nouns.one} has this in its title`}
-          data={optionsOf(choices, isFull)}
+          nothingFoundMessage={
+            list.message ?? (search === '' ? `There is no ${nouns.one} yet` : `No ${nouns.one} has this in its title`)
+          }
+          data={optionsOf(choices, list.isFull)}
           {...dropdown}
           renderOption={({ option }) => <Option title={option.label} detail={detailIn(choices, option.value)} />}
           value={id ?? null}
@@ -76,7 +78,7 @@ export function Picker({ value, onChange, ...shared }: Props) {
           known={current}
           mayList={mayList}
           nouns={nouns.several}
-          isFixed={shared.before !== undefined}
+          takesID={shared.before === undefined}
           disabled={disabled}
           onCreated={onChange}
         />
@@ -88,42 +90,55 @@ export function Picker({ value, onChange, ...shared }: Props) {
 interface ManyProps extends Shared {
   value: readonly string[];
   onChange: (ids: string[]) => void;
+  /** Whether something new can be made beside it. */
+  canCreate?: boolean;
+  /** Small, with a label for assistive technology alone: words above it say what is chosen. */
+  isLabelHidden?: boolean;
 }
 
 /** A choice of several. What is no id is shown as it is: some fields take names too. */
-export function ManyPicker({ value, onChange, ...shared }: ManyProps) {
-  const { types, label, description, error, required = false, disabled = false, isFilter = false } = shared;
-  const { choices, known, mayList, isFull, dropdown } = useChoices(shared, value);
+export function ManyPicker({ value, onChange, canCreate = true, isLabelHidden = false, ...shared }: ManyProps) {
+  const { types, label, description, error, required = false, disabled = false } = shared;
+  const { choices, known, mayList, list, close, dropdown } = useChoices(shared, value);
   const nouns = nounsOf(types.map((type) => sourceOf[type].noun));
   const lost = [...known.values()].filter(({ reason }) => reason !== undefined);
   return (
     <div>
       <MultiSelect
-        {...{ label, description, error, required, disabled }}
+        {...{ description, error, required, disabled }}
+        {...(isLabelHidden ? { 'aria-label': label, size: 'xs', mt: 4 } : { label })}
         placeholder={value.length === 0 ? (shared.placeholder ?? `Choose ${nouns.several}`) : ''}
-        nothingFoundMessage={mayList ? 'Nothing found' : `You may not list ${nouns.several}`}
-        data={optionsOf(choices, isFull)}
+        hidePickedOptions
+        nothingFoundMessage={list.message ?? (mayList ? 'Nothing found' : `You may not list ${nouns.several}`)}
+        data={optionsOf(distinctTitles(choices), list.isFull)}
         {...dropdown}
         renderOption={({ option }) => <Option title={option.label} detail={detailIn(choices, option.value)} />}
         value={[...value]}
-        onChange={onChange}
+        onChange={(ids) => {
+          // The list would cover what comes below.
+          close();
+          onChange(ids);
+        }}
       />
       {lost.map((one) => (
         <Note key={one.id} isFault text={noteOf(one)} />
       ))}
-      {!isFilter && (
-        <Beside
-          {...{ types, mayList, disabled }}
-          nouns={nouns.several}
-          known={undefined}
-          onCreated={(id) => onChange([...value, id])}
-        />
-      )}
+      <Beside
+        {...{ types, mayList }}
+        nouns={nouns.several}
+        known={undefined}
+        takesID={false}
+        disabled={disabled || !canCreate}
+        onCreated={(id) => onChange([...value, id])}
+      />
     </div>
   );
 }
 
-/** Choices by the typed search, and what is known of the present values. The list is read once it is opened. */
+/**
+ * Choices by the typed search, and what is known of the present values. The list is read once it is opened; at once for several
+ * values, of which it has most titles.
+ */
 function useChoices({ types, before = [], accepts = () => true }: Shared, ids: readonly string[]) {
   const tenantID = useTenantID();
   const permissions = usePermissions(tenantID);
@@ -137,7 +152,7 @@ function useChoices({ types, before = [], accepts = () => true }: Shared, ids: r
   const lists = useQueries({
     queries: listed.map((type) => ({
       ...referencesRead(tenantID, type, typed === title ? '' : typed),
-      enabled: isOpen && permissions !== undefined,
+      enabled: (isOpen || ids.length > 1) && permissions !== undefined,
     })),
   });
   const groups: Group<PickedType>[] = listed.map((type, at) => {
@@ -145,15 +160,21 @@ function useChoices({ types, before = [], accepts = () => true }: Shared, ids: r
     return { type, label: several, rows: (lists[at]?.data ?? []).filter(accepts) };
   });
   if (before.length > 0) groups.unshift({ type: undefined, label: '', rows: before });
-  const known = useKnown(types, ids, groups);
+  const isReading = lists.some(({ isLoading }) => isLoading);
+  const known = useKnown(types, ids, { groups, isReading });
   const own = ids.length === 1 ? known.get(ids[0] ?? '')?.title : undefined;
   if (own !== title) setTitle(own);
   return {
-    ...{ known, search, choices: choicesFrom(groups, known), mayList: listed.length > 0 },
-    isFull: lists.some(({ data }) => data?.length === SHOWN),
+    ...{ known, search, close, choices: choicesFrom(groups, known), mayList: listed.length > 0 },
+    list: {
+      isFull: lists.some(({ data }) => data?.length === SHOWN),
+      /** Shown in place of choices while the list is being read, or if that has failed. */
+      message: isReading ? 'Reading…' : lists.find(({ error }) => error)?.error?.message,
+    },
     dropdown: {
       filter: ({ options }: { options: ComboboxParsedItem[] }) => options,
       searchable: true,
+      dropdownOpened: isOpen,
       searchValue: search,
       onSearchChange: setSearch,
       onDropdownOpen: open,
@@ -162,12 +183,19 @@ function useChoices({ types, before = [], accepts = () => true }: Shared, ids: r
   };
 }
 
+interface Listed {
+  groups: readonly Group<PickedType>[];
+  isReading: boolean;
+}
+
 /** Titles of the present values: as the list says, else as each is read by its id. */
-function useKnown(types: readonly PickedType[], ids: readonly string[], groups: readonly Group<PickedType>[]) {
+function useKnown(types: readonly PickedType[], ids: readonly string[], { groups, isReading }: Listed) {
   const tenantID = useTenantID();
   const inList = new Map(groups.flatMap(({ rows, type }) => rows.map((row) => [row.id, { ...row, type }] as const)));
   const asked = ids.filter((id) => isID(id) && !inList.has(id)).flatMap((id) => types.map((type) => ({ id, type })));
-  const reads = useQueries({ queries: asked.map(({ id, type }) => referenceRead(tenantID, type, id)) });
+  const reads = useQueries({
+    queries: asked.map(({ id, type }) => ({ ...referenceRead(tenantID, type, id), enabled: !isReading })),
+  });
   return new Map(
     ids.map((id): [string, Known<PickedType>] => {
       const own = asked.flatMap((one, at) =>
@@ -188,14 +216,14 @@ interface BesideProps {
   known: Known<PickedType> | undefined;
   mayList: boolean;
   nouns: string;
-  /** Whether there are choices besides those that are listed. */
-  isFixed?: boolean;
+  /** Whether an id can be typed in place of a choice. */
+  takesID: boolean;
   disabled: boolean;
   onCreated: (id: string) => void;
 }
 
 /** Below a picker: what is wrong with its value, the way to it, and to a new one. */
-function Beside({ types, known, mayList, nouns, isFixed = false, disabled, onCreated }: BesideProps) {
+function Beside({ types, known, mayList, nouns, takesID, disabled, onCreated }: BesideProps) {
   const may = useMay();
   const creatable = types.filter((type) => {
     const { create } = sourceOf[type];
@@ -204,7 +232,7 @@ function Beside({ types, known, mayList, nouns, isFixed = false, disabled, onCre
   const isThere = known?.type !== undefined && known.reason === undefined;
   return (
     <>
-      {!mayList && <Note text={`You may not list ${nouns}${isFixed ? '' : ': the field takes an id'}`} />}
+      {!mayList && <Note text={`You may not list ${nouns}${takesID ? ': the field takes an id' : ''}`} />}
       {known?.reason && <Note isFault text={noteOf(known)} />}
       {(isThere || creatable.length > 0) && (
         <Row gap="sm" mt={4} className="note">
@@ -254,7 +282,7 @@ function New({ type, onCreated }: { type: PickedType; onCreated: (id: string) =>
 
 function Option({ title, detail }: { title: string; detail: string | undefined }) {
   return (
-    <span>
+    <span className="breaks">
       <bdi>{title}</bdi>
       {detail && (
         <Text component="span" size="xs" c="dimmed">
