@@ -2,16 +2,22 @@ import { useParams } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { type PickedType, sourceOf } from '../client/references.ts';
 
-/** The page of something, as a part of the address behind that of its tenant; undefined where the console has none. */
-const pages: Readonly<Partial<Record<PickedType, (id: string) => string>>> = {
-  workflow: (id) => `workflows/${id}`,
-  dataQuery: (id) => `queries/${id}`,
-  datasource: (id) => `datasources/${id}`,
-  listener: (id) => `listeners/${id}`,
-  cronJob: (id) => `cron/${id}`,
-  role: (id) => `roles?shown=${id}`,
-  user: (id) => `members?shown=${id}`,
-  oauthConnection: () => 'settings/accounts',
+interface Pages {
+  list: string;
+  /** Absent: there is the list alone. */
+  one?: (id: string) => string;
+}
+
+/** The pages of a type, as parts of addresses behind that of the tenant; undefined where the console has none. */
+const pages: Readonly<Partial<Record<PickedType, Pages>>> = {
+  workflow: { list: 'workflows', one: (id) => `workflows/${id}` },
+  dataQuery: { list: 'queries', one: (id) => `queries/${id}` },
+  datasource: { list: 'datasources', one: (id) => `datasources/${id}` },
+  listener: { list: 'listeners', one: (id) => `listeners/${id}` },
+  cronJob: { list: 'cron', one: (id) => `cron/${id}` },
+  role: { list: 'roles', one: (id) => `roles?shown=${id}` },
+  user: { list: 'members', one: (id) => `members?shown=${id}` },
+  oauthConnection: { list: 'settings/accounts' },
 };
 
 export function useTenantID(): string {
@@ -30,14 +36,15 @@ function OtherTab({ page, children }: { page: string; children: ReactNode }) {
 
 /** Leads to the page of something in another tab, so that what is typed here stays. */
 export function OpenLink({ type, id }: { type: PickedType; id: string }) {
-  const page = pages[type]?.(id);
+  const { one, list } = pages[type] ?? {};
+  const page = one?.(id) ?? list;
   if (page === undefined) return null;
   return <OtherTab page={page}>Open the {sourceOf[type].noun}</OtherTab>;
 }
 
 /** Leads to the list in which something new can be made. */
 export function ListLink({ type }: { type: PickedType }) {
-  const [page] = pages[type]?.('').split(/[/?](?!accounts)/) ?? [];
+  const page = pages[type]?.list;
   if (page === undefined) return null;
   return <OtherTab page={page}>New {sourceOf[type].noun}, in another tab</OtherTab>;
 }
