@@ -9981,7 +9981,7 @@ export interface components {
         Dispatch: {
             /** @description The share of the workers, in proportion to other tenants. 1 unless an operator sets it */
             weight: number;
-            /** @description Runs that workers have at once, in force: the lower of the next two. Null: any number */
+            /** @description Runs that workers have at once, in force: the lower of the next two. Null: no limit */
             maxRuns: number | null;
             /** @description As operators of the deployment grant it */
             grantedMaxRuns: number | null;
@@ -9997,7 +9997,7 @@ export interface components {
         DispatchGrant: {
             /** @description 1 is that of every tenant */
             weight?: number;
-            /** @description Null: any number */
+            /** @description Null: no limit */
             maxRuns?: number | null;
         };
         /**
@@ -10388,7 +10388,7 @@ export interface components {
             tenantTitle: string | null;
             /** @description Runs that workers have */
             running: number;
-            /** @description That they may have at once. Null: any number */
+            /** @description That they may have at once. Null: no limit */
             maxRuns: number | null;
             pausedAt: string | null;
         };
@@ -10485,7 +10485,7 @@ export interface components {
             tenantTitle: string | null;
             /** @description Runs that workers have */
             running: number;
-            /** @description That they may have at once. Null: any number */
+            /** @description That they may have at once. Null: no limit */
             maxRuns: number | null;
             pausedAt: string | null;
             waiting: number;
@@ -10541,7 +10541,7 @@ export interface components {
             tenantTitle: string | null;
             /** @description Runs that workers have */
             running: number;
-            /** @description That they may have at once. Null: any number */
+            /** @description That they may have at once. Null: no limit */
             maxRuns: number | null;
             pausedAt: string | null;
             backlog: components["schemas"]["FleetBacklog"][];

@@ -5,7 +5,7 @@ import { looseObject } from '#shared/core/record.ts';
 import type { Decision } from './decisions.ts';
 import { exampleChat, exampleMessage, examplePart } from './examples.ts';
 
-/** The client's id of the session: any that it knows it by. */
+/** An id of a session, which the client chooses. */
 export const ChatID = z
   .string()
   .min(1)

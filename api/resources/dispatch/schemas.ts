@@ -11,7 +11,7 @@ export const Dispatch = z
     weight: z
       .number()
       .describe('The share of the workers, in proportion to other tenants. 1 unless an operator sets it'),
-    maxRuns: MaxRuns.describe('Runs that workers have at once, in force: the lower of the next two. Null: any number'),
+    maxRuns: MaxRuns.describe('Runs that workers have at once, in force: the lower of the next two. Null: no limit'),
     grantedMaxRuns: MaxRuns.describe('As operators of the deployment grant it'),
     ownMaxRuns: MaxRuns.describe('As the tenant has set it'),
   })
@@ -20,7 +20,7 @@ export const Dispatch = z
 export const DispatchGrant = z
   .object({
     weight: z.number().min(0.01).max(100).optional().describe('1 is that of every tenant'),
-    maxRuns: MaxRuns.optional().describe('Null: any number'),
+    maxRuns: MaxRuns.optional().describe('Null: no limit'),
   })
   .meta({ id: 'DispatchGrant', examples: [{ weight: 2, maxRuns: 50 }] });
 

@@ -26,7 +26,7 @@ const tenantFields = {
   tenantID: z.uuid(),
   tenantTitle: Title,
   running: z.int().describe('Runs that workers have'),
-  maxRuns: z.int().nullable().describe('That they may have at once. Null: any number'),
+  maxRuns: z.int().nullable().describe('That they may have at once. Null: no limit'),
   pausedAt: Moment.nullable(),
 };
 

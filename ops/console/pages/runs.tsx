@@ -100,9 +100,9 @@ function Filters({ tenantID, filter }: { tenantID: string; filter: RunFilter }) 
   const navigate = useNavigate({ from: '/t/$tenantID/runs' });
   const may = useMay();
   const { data: workflows = [] } = useQuery({ ...workflowsRead(tenantID), enabled: may('workflow.list') });
-  // The other filters stay; only the page is another one.
   const [isMore, setMore] = useState(false);
   const hasMore = Boolean(filter.origin || filter.tag || filter.errorCode);
+  // The other filters stay; only the page is another one.
   const set = (change: { [K in keyof RunFilter]?: RunFilter[K] | undefined }) => {
     const next = Object.entries({ ...filter, ...change, cursor: undefined });
     void navigate({ search: Object.fromEntries(next.filter(([, value]) => value !== undefined && value !== '')) });

@@ -25,11 +25,11 @@ export function RolePreview({ tenantID, role }: Props) {
     ({ roleID }) => roleID !== role.roleID && member?.roles.some((one) => one.roleID === roleID),
   );
   const all: NamedGrants[] = [role, ...others];
-  const who = member ? (member.email ?? 'This member') : 'Somebody';
+  const who = member ? (member.email ?? 'This member') : 'A member with this role';
   return (
-    <section aria-label="What somebody with this role sees">
+    <section aria-label="What a member with this role sees">
       <Text component="h3" fw={600} size="sm">
-        What somebody with this role sees
+        What a member with this role sees
       </Text>
       <Stack gap={6} mt={6}>
         {members.length > 0 && (
@@ -65,7 +65,7 @@ export function RolePreview({ tenantID, role }: Props) {
   );
 }
 
-/** The pages in the navigation of somebody with these roles. */
+/** The pages in the navigation of a member with these roles. */
 export function pagesFor(roles: readonly Grants[]): string[] {
   // A member who may open one asset finds it in the list of its type.
   const opens = (permission: string) =>

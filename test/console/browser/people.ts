@@ -121,7 +121,7 @@ export function peopleTests(stage: () => Stage): void {
     await page.getByRole('status').getByText('Added, because it is started as a part').waitFor();
     await page.getByText('run, cancel and repeat (2)').waitFor();
     await page.getByText('Comes with: run, cancel and repeat').waitFor();
-    const seen = page.getByRole('region', { name: 'What somebody with this role sees' });
+    const seen = page.getByRole('region', { name: 'What a member with this role sees' });
     await seen.getByText('finds these pages: Home, Runs, Inbox, Workflows.').waitFor();
     await seen.getByText('Workflows and their runs: 4').click();
     await seen.getByText(`Run, cancel and repeat: “${title}”, ${name}`).waitFor();
@@ -254,8 +254,13 @@ async function choose(page: Page, words: string, scope: 'No' | 'On all' | 'On th
     .click();
 }
 
+interface Wide {
+  scrollWidth: number;
+  clientWidth: number;
+}
+
 /** Whether a list is wider than its place. */
 function scrolls(page: Page, name: string): Promise<boolean> {
   const list = page.getByRole('group', { name, exact: true });
-  return list.evaluate(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth);
+  return list.evaluate(({ scrollWidth, clientWidth }: Wide) => scrollWidth > clientWidth);
 }

@@ -41,8 +41,8 @@ function AtOnce({ tenantID, dispatch }: { tenantID: string; dispatch: Schemas['D
   return (
     <SettingsForm title="Runs at once" mayChange={mayChange} {...form}>
       <Text size="sm">
-        Operators grant {grantedMaxRuns === null ? 'any number' : grantedMaxRuns.toLocaleString()}; the share of the
-        workers is {weight}. Workflows have limits of their own, too.
+        {grantedMaxRuns === null ? 'Operators set no limit' : `Operators grant ${grantedMaxRuns.toLocaleString()}`}; the
+        share of the workers is {weight}. Workflows have limits of their own, too.
       </Text>
       <LimitInput
         label="Runs that workers have at once"

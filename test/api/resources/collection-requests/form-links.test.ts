@@ -296,7 +296,7 @@ describe('a link', () => {
     expect(await ended(instanceID)).toMatchObject({ output: { value: { approved: true } } });
   });
 
-  test('that was altered, or belongs to a run that is gone, is as unknown as any text', async () => {
+  test('that was altered, or whose run was deleted, gets the answer of a link that was never issued', async () => {
     const { instanceID, requestID } = await asked();
     const link = await linkTo(requestID);
     const token = tokenOf(link);
@@ -356,7 +356,7 @@ describe('a link', () => {
       'forms/',
       'forms/a/b',
       'forms/%ff',
-      'oauth/nobody/callback',
+      'oauth/unknown/callback',
       'oauth/google/callback?state=1&state=2',
     ];
     for (const path of paths) {
