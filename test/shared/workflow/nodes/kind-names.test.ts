@@ -56,6 +56,7 @@ const otherMeanings: readonly [path: string, words: readonly string[], meaning: 
   ['ops/console/code/javascript.ts', ['log'], 'a method'],
   ['ops/console/code/language.ts', ['javascript'], 'a language'],
   ['ops/console/code/languages.ts', ['javascript'], 'a language'],
+  ['ops/console/people/single-types.ts', ['dataQuery'], 'a type of asset'],
   ['ops/console/ui/question.ts', ['approval'], 'a type of collection'],
   ['ops/samples/install.ts', ['dataQuery'], 'a type of item'],
   ['ops/samples/read.ts', ['dataQuery'], 'a type of item'],
