@@ -6,9 +6,8 @@ import { useMay } from '../client/may.ts';
 import type { Overview } from '../client/overview.ts';
 import { toolCallsRead } from '../client/tool-approvals.ts';
 import { countOf } from '../ui/count.ts';
-import { Status } from '../ui/status.tsx';
-import { Ago } from '../ui/time.tsx';
 import { Words } from '../ui/words.tsx';
+import { RunLine } from './run-line.tsx';
 
 /** The parts of an overview that wait for a person; the others are left out. */
 export function Needs({ tenantID, overview }: { tenantID: string; overview: Overview }) {
@@ -30,8 +29,28 @@ export function Needs({ tenantID, overview }: { tenantID: string; overview: Over
       {calls > 0 && <Calls tenantID={tenantID} count={calls} />}
       {runs && <FailedRuns tenantID={tenantID} runs={runs.failed} />}
       {deadLetters && <DeadLetters tenantID={tenantID} letters={deadLetters} />}
-      {stoppedCronJobs && <StoppedJobs tenantID={tenantID} jobs={stoppedCronJobs} />}
-      {stoppedListeners && <StoppedListeners tenantID={tenantID} listeners={stoppedListeners} />}
+      {stoppedCronJobs && (
+        <StoppedOnes
+          title="Stopped cron jobs"
+          stopped={stoppedCronJobs}
+          link={(cronJobID, title) => (
+            <Link className="link" to="/t/$tenantID/cron/$cronJobID" params={{ tenantID, cronJobID }}>
+              {title}
+            </Link>
+          )}
+        />
+      )}
+      {stoppedListeners && (
+        <StoppedOnes
+          title="Stopped listeners"
+          stopped={stoppedListeners}
+          link={(listenerID, title) => (
+            <Link className="link" to="/t/$tenantID/listeners/$listenerID" params={{ tenantID, listenerID }}>
+              {title}
+            </Link>
+          )}
+        />
+      )}
     </SimpleGrid>
   );
 }
@@ -120,34 +139,22 @@ function lettersText({ count, isMore }: Counted): string {
 
 type Stopped = NonNullable<Overview['stoppedCronJobs']>;
 
-function StoppedJobs({ tenantID, jobs }: { tenantID: string; jobs: Stopped }) {
-  return (
-    <Section title="Stopped cron jobs" of={jobs}>
-      {jobs.newest.map(({ id, title, reason }) => (
-        <div key={id}>
-          <Link className="link" to="/t/$tenantID/cron/$cronJobID" params={{ tenantID, cronJobID: id }}>
-            <bdi>{title}</bdi>
-          </Link>{' '}
-          {reason && <Reason text={reason} />}
-        </div>
-      ))}
-      <Others of={jobs} />
-    </Section>
-  );
+interface StoppedProps {
+  title: string;
+  stopped: Stopped;
+  /** A link to the page of one of them. */
+  link: (id: string, title: ReactNode) => ReactNode;
 }
 
-function StoppedListeners({ tenantID, listeners }: { tenantID: string; listeners: Stopped }) {
+function StoppedOnes({ title: heading, stopped, link }: StoppedProps) {
   return (
-    <Section title="Stopped listeners" of={listeners}>
-      {listeners.newest.map(({ id, title, reason }) => (
+    <Section title={heading} of={stopped}>
+      {stopped.newest.map(({ id, title, reason }) => (
         <div key={id}>
-          <Link className="link" to="/t/$tenantID/listeners/$listenerID" params={{ tenantID, listenerID: id }}>
-            <bdi>{title}</bdi>
-          </Link>{' '}
-          {reason && <Reason text={reason} />}
+          {link(id, <bdi>{title}</bdi>)} {reason && <Reason text={reason} />}
         </div>
       ))}
-      <Others of={listeners} />
+      <Others of={stopped} />
     </Section>
   );
 }
@@ -168,14 +175,8 @@ function Others({ of: { count, isMore, newest } }: { of: Counted & { newest: rea
 function FailedRuns({ tenantID, runs }: { tenantID: string; runs: NonNullable<Overview['runs']>['failed'] }) {
   return (
     <Section title="Failed in the last 24 hours" of={runs}>
-      {runs.newest.map(({ instanceID, workflowTitle, createdAt }) => (
-        <div key={instanceID}>
-          <Status of="FAILED" />{' '}
-          <Link className="link" to="/t/$tenantID/runs/$instanceID" params={{ tenantID, instanceID }} search={{}}>
-            <bdi>{workflowTitle ?? 'Unsaved workflow'}</bdi>
-          </Link>{' '}
-          <Ago at={createdAt} />
-        </div>
+      {runs.newest.map((run) => (
+        <RunLine key={run.instanceID} tenantID={tenantID} run={{ ...run, status: 'FAILED' }} />
       ))}
       <Link className="link" to="/t/$tenantID/runs" params={{ tenantID }} search={{ status: 'FAILED', since: 'day' }}>
         {countText(runs)} in the list

@@ -11,9 +11,9 @@ import { countOf } from '../ui/count.ts';
 import { Problem } from '../ui/problem.tsx';
 import { Status } from '../ui/status.tsx';
 import { type Column, Scroller, Table } from '../ui/table.tsx';
-import { Ago } from '../ui/time.tsx';
 import { type Bar, barsOf, type Span, spans } from './bars.ts';
 import { countText } from './needs.tsx';
+import { RunLine } from './run-line.tsx';
 
 type Now = NonNullable<Overview['runs']>;
 
@@ -165,14 +165,8 @@ function NewestRuns({ tenantID }: { tenantID: string }) {
       </Text>
       {error && <Problem error={error} onRetry={() => void refetch()} />}
       {data?.length === 0 && <Text c="dimmed">No run yet.</Text>}
-      {data?.map(({ instanceID, workflowTitle, status, createdAt }) => (
-        <div key={instanceID}>
-          <Status of={status} />{' '}
-          <Link className="link" to="/t/$tenantID/runs/$instanceID" params={{ tenantID, instanceID }} search={{}}>
-            <bdi>{workflowTitle ?? 'Unsaved workflow'}</bdi>
-          </Link>{' '}
-          <Ago at={createdAt} />
-        </div>
+      {data?.map((run) => (
+        <RunLine key={run.instanceID} tenantID={tenantID} run={run} />
       ))}
     </Paper>
   );
