@@ -173,7 +173,7 @@ interface Canvas {
 }
 
 /** Those of opaque pixels. */
-export function coloursOn(canvas: Locator): Promise<string[]> {
+function coloursOn(canvas: Locator): Promise<string[]> {
   return canvas.evaluate((element) => {
     const drawn = element as unknown as Canvas;
     const { width, height } = drawn;

@@ -2,7 +2,6 @@ import type { Locator } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { aWorkflow } from '#test/support/factories.ts';
 import { graph } from '#test/support/graphs.ts';
-import { coloursOn } from './fleet.ts';
 import { choose, tabTo } from './keys.ts';
 import { expectAccessible, type Stage } from './stage.ts';
 
@@ -243,14 +242,6 @@ export function runTests(stage: () => Stage): void {
     await page.getByText(/^\d+ runs in the last 24 hours, by hour$/).click();
     const byHour = page.getByRole('table', { name: 'Runs', exact: true }).getByRole('row');
     expect(Number((await byHour.nth(1).getByRole('cell').nth(3).textContent()) ?? 0)).toBeGreaterThan(0);
-    const canvas = page.locator('canvas');
-    await page.setViewportSize({ width: 400, height: 800 });
-    await expect.poll(() => coloursOn(canvas)).toEqual(expect.arrayContaining(['201,42,42']));
-    await page.emulateMedia({ colorScheme: 'dark', reducedMotion: 'reduce' });
-    // Figures that are read again draw the chart anew, too, but later than this.
-    await expect.poll(() => coloursOn(canvas), { timeout: 5_000 }).toEqual(expect.arrayContaining(['255,135,135']));
-    await page.emulateMedia({ colorScheme: 'light', reducedMotion: 'reduce' });
-    await page.setViewportSize({ width: 1280, height: 800 });
     await page.getByText('14 days', { exact: true }).click();
     await page.getByText(/^\d+ runs in the last 14 days, by day$/).waitFor();
     await page.getByRole('region', { name: 'Failed most' }).getByRole('link').first().click();
