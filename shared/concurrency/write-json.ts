@@ -1,5 +1,6 @@
 import { hasMoreParts, type Json, type JsonObject } from '../core/json.ts';
-import { runCooperatively } from './cooperative.ts';
+import { levelsIn } from '../core/lossless-json.ts';
+import { runCooperatively, runSync, yieldToEventLoop } from './cooperative.ts';
 
 /** Elements and fields that are written at once: a millisecond. */
 const FEW = 2_000;
@@ -55,4 +56,83 @@ function* writingObject(object: JsonObject): Generator<void, string> {
     if (parts.length % CHUNK === 0) yield;
   }
   return `{${parts.join(',')}}`;
+}
+
+/** Elements and fields of a list or object that `writeLargeParts` writes. */
+const MANY = 10_000;
+/** Objects with more fields, or deeper in a value, are not searched for large parts. */
+const SEARCHED = { fields: 50, levels: 4 };
+
+interface Written {
+  text: string;
+  /** How many lists and objects lie within each other. */
+  levels: number;
+}
+
+const parts = new WeakMap<object, Written>();
+
+/**
+ * Writes the large lists and objects in a value with pauses, and keeps their texts for `composed`. They must not change any more.
+ * Returns whether there are any.
+ */
+export async function writeLargeParts(value: Json, level = 0): Promise<boolean> {
+  if (typeof value !== 'object' || value === null) return false;
+  if (parts.has(value)) return true;
+  // To list the keys of a very large object takes as long as a time slice.
+  const { length } = Array.isArray(value) ? value : Object.keys(value);
+  if (length > MANY) await yieldToEventLoop();
+  else if (!hasMoreParts(value, MANY)) return false;
+  let isFound = false;
+  for (const key of (length <= SEARCHED.fields && searchedKeys(value, level)) || [])
+    if (await writeLargeParts(Reflect.get(value, key), level + 1)) isFound = true;
+  if (isFound) return true;
+  const text = await runCooperatively(writing(value));
+  parts.set(value, { text, levels: await runCooperatively(levelsIn(text)) });
+  return true;
+}
+
+/** The JSON of a value, put together from the texts of large parts that `writeLargeParts` has kept. Undefined: it has none. */
+export function composed(value: Json, level = 0): Written | undefined {
+  if (typeof value !== 'object' || value === null) return undefined;
+  const whole = parts.get(value);
+  const keys = whole ? null : searchedKeys(value, level);
+  if (!keys) return whole;
+  const found = new Map<string, Written>();
+  for (const key of keys) {
+    const field = composed(Reflect.get(value, key), level + 1);
+    if (field) found.set(key, field);
+  }
+  return found.size > 0 ? assemble(value, { keys, found }) : undefined;
+}
+
+function assemble(
+  value: object,
+  { keys, found }: { keys: readonly string[]; found: ReadonlyMap<string, Written> },
+): Written {
+  let text = '';
+  let levels = 0;
+  for (const key of keys) {
+    const field = found.get(key) ?? writtenNow(Reflect.get(value, key));
+    if (!field) continue;
+    text += `${text && ','}${JSON.stringify(key)}:${field.text}`;
+    levels = Math.max(levels, field.levels);
+  }
+  return { text: `{${text}}`, levels: levels + 1 };
+}
+
+function writtenNow(value: Json | undefined): Written | undefined {
+  if (value === undefined) return undefined;
+  const text = JSON.stringify(value);
+  return { text, levels: runSync(levelsIn(text)) };
+}
+
+function searchedKeys(value: object, level: number): string[] | null {
+  if (Array.isArray(value) || level >= SEARCHED.levels) return null;
+  const keys = Object.keys(value);
+  return keys.length <= SEARCHED.fields ? keys : null;
+}
+
+/** The JSON of a value, with such texts for its large parts. */
+export function jsonOf(value: Json): string {
+  return composed(value)?.text ?? JSON.stringify(value);
 }

@@ -69,6 +69,19 @@ export function isDeeper(text: string, maxLevels: number): boolean {
   return scanner.isTooDeep;
 }
 
+/** Characters that are read without a pause: a millisecond. */
+const STEP = 200_000;
+
+/** How many lists and objects of such JSON lie within each other. */
+export function* levelsIn(text: string): Generator<void, number> {
+  const scanner = new JSONScanner(text, { findsNumbers: false });
+  for (let stop = STEP; !scanner.isAtEnd; stop += STEP) {
+    scanner.next(stop);
+    yield;
+  }
+  return scanner.mostLevels;
+}
+
 /** The place of a number in a text. */
 interface Found {
   start: number;
@@ -136,6 +149,7 @@ export class JSONScanner {
   readonly #findsNumbers: boolean;
   /** For each list around the position the index of its element, for each object the place of its key, as `~place`. */
   readonly #keys: number[] = [];
+  #mostLevels = 0;
   #string = 0;
   #isInString = false;
   #at = 0;
@@ -148,6 +162,11 @@ export class JSONScanner {
 
   get isTooDeep(): boolean {
     return this.#keys.length > this.#maxLevels;
+  }
+
+  /** How many lists and objects lay within each other at the most, up to here. */
+  get mostLevels(): number {
+    return this.#mostLevels;
   }
 
   /** Whether nothing of the text is left. */
@@ -225,14 +244,19 @@ export class JSONScanner {
     return isExact(text.slice(start, end)) ? undefined : { start, end };
   }
 
+  #open(key: number): void {
+    const levels = this.#keys.push(key);
+    if (levels > this.#mostLevels) this.#mostLevels = levels;
+  }
+
   #readMark(code: number): void {
     const keys = this.#keys;
     if (code === COMMA) {
       const key = keys[keys.length - 1];
       if (key !== undefined && key >= 0) keys[keys.length - 1] = key + 1;
     } else if (code === COLON) keys[keys.length - 1] = ~this.#string;
-    else if (code === OPEN_LIST) keys.push(0);
-    else if (code === OPEN_OBJECT) keys.push(~this.#string);
+    else if (code === OPEN_LIST) this.#open(0);
+    else if (code === OPEN_OBJECT) this.#open(~this.#string);
     else if (code === CLOSE_LIST || code === CLOSE_OBJECT) keys.pop();
   }
 }

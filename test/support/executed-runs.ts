@@ -260,7 +260,7 @@ export class Execution {
   get #reading() {
     const query = async ({ values: [, seq, name] }: { values: [string, number, string] }) => {
       const output = this.rows.find((row) => row.seq === seq)?.payload?.output;
-      return { rows: [{ value: isJsonObject(output) ? output[name] : undefined }] };
+      return { rows: [{ value: isJsonObject(output) && name in output ? JSON.stringify(output[name]) : null }] };
     };
     const keep = (_: Run, source: Source): void => {
       source.value = undefined;

@@ -62,7 +62,7 @@ export class Call {
   }
 
   /** Answers the call; has no effect if it has an answer. */
-  resolve(value: Json): void {
+  resolve(value: Promise<Json>): void {
     this.#settle();
     this.#answer.resolve(value);
   }

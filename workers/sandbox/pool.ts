@@ -2,6 +2,7 @@ import { LRUCache } from 'lru-cache';
 import { createDynamicLimit } from '#shared/concurrency/dynamic-limit.ts';
 import { createFairQueue } from '#shared/concurrency/fair-queue.ts';
 import { currentPermit, currentReservation, flowOf } from '#shared/concurrency/work-context.ts';
+import { jsonOf } from '#shared/concurrency/write-json.ts';
 import { AppError } from '#shared/core/errors.ts';
 import type { Json } from '#shared/core/json.ts';
 import type { Logger } from '#shared/core/logger.ts';
@@ -137,7 +138,7 @@ class Pool implements Sandbox {
       tenantID,
       code,
       names: Object.keys(args),
-      args: JSON.stringify(Object.values(args)),
+      args: `[${Object.values(args).map(jsonOf).join(',')}]`,
       timeoutMs: Math.max(1, Math.ceil(timeoutMs)),
       timeoutSetBy,
       memoryMB: Math.max(8, memoryMB),
@@ -351,12 +352,8 @@ function deliverPrinted(call: Call, printed: PrintedText | undefined): void {
 
 function settle(call: Call, outcome: CallOutcome): void {
   if (call.isSettled) return;
-  try {
-    if (outcome.kind === 'value') call.resultLength = outcome.json.length;
-    call.resolve(readOutcome(outcome, call.job));
-  } catch (error) {
-    call.reject(error);
-  }
+  if (outcome.kind === 'value') call.resultLength = outcome.json.length;
+  call.resolve(readOutcome(outcome, call.job));
 }
 
 function closing(): AppError {

@@ -1,12 +1,13 @@
+import { parseJSON } from '#shared/concurrency/parse-json.ts';
 import { AppError } from '#shared/core/errors.ts';
 import type { Json } from '#shared/core/json.ts';
 import type { CallOutcome, Job } from './protocol.ts';
 
 /** Returns the value of user code, or throws the error for the run. */
-export function readOutcome(outcome: CallOutcome, job: Job): Json {
+export async function readOutcome(outcome: CallOutcome, job: Job): Promise<Json> {
   switch (outcome.kind) {
     case 'value':
-      return JSON.parse(outcome.json) as Json;
+      return (await parseJSON(outcome.json)) as Json;
     case 'thrown': {
       const { name, message, line, column } = outcome;
       const where = line === null ? '' : ` (line ${line})`;

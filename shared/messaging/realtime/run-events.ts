@@ -90,7 +90,8 @@ export interface Repeat {
   tolerated?: number;
 }
 
-const MAX_INLINE_LENGTH = 16 * 1024;
+/** Characters of an output that clients get with its event. */
+export const MAX_INLINE_LENGTH = 16 * 1024;
 
 type Covering = Pick<RunEventRow, 'seq' | 'nodeID' | 'iteration' | 'frame' | 'attempt' | 'status' | 'started'>;
 

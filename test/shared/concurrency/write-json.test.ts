@@ -1,7 +1,9 @@
 import { expect, test, vi } from 'vitest';
+import { runSync } from '#shared/concurrency/cooperative.ts';
 import { eventLoop } from '#shared/concurrency/event-loop-scheduler.ts';
-import { textOf, writeJSON, writing } from '#shared/concurrency/write-json.ts';
+import { composed, jsonOf, textOf, writeJSON, writeLargeParts, writing } from '#shared/concurrency/write-json.ts';
 import type { Json, JsonObject } from '#shared/core/json.ts';
+import { levelsIn } from '#shared/core/lossless-json.ts';
 import { hostileValues } from '#test/support/hostile-bodies.ts';
 
 const kinds = Object.entries(hostileValues).filter(([kind]) => kind !== 'too deep');
@@ -28,4 +30,27 @@ test('a large object is written with pauses, and once', async () => {
   using stringify = vi.spyOn(JSON, 'stringify');
   expect(textOf(value)).toBe(text);
   expect(stringify).not.toHaveBeenCalled();
+});
+
+test.each(kinds)('%s in values of several levels are written once, and put together', async (_kind, make) => {
+  const large: Json = JSON.parse(make(400_000));
+  const value: JsonObject = { a: large, b: { c: [large], d: large, none: undefined as never }, '"': 'x', e: [1, [2]] };
+  const isLarge = await writeLargeParts(value);
+  const deeper = { output: value, status: 'success' };
+  const text = JSON.stringify(deeper);
+
+  expect(jsonOf(deeper) === text).toBe(true);
+  if (!isLarge) return expect(composed(deeper)).toBeUndefined();
+  expect(composed(deeper)?.levels).toBe(runSync(levelsIn(text)));
+  using stringify = vi.spyOn(JSON, 'stringify');
+  jsonOf({ input: large });
+  expect(stringify.mock.calls).toEqual([['input']]);
+});
+
+test('the levels of JSON are counted, also by pieces', () => {
+  const nested = `${'['.repeat(150)}"[[[\\"{{{",{"a":{"b":${'[]'}}}${']'.repeat(150)}`;
+  expect([1, '"[["', '[]', '{"a":[{}]}', nested].map((text) => runSync(levelsIn(String(text))))).toEqual([
+    0, 0, 1, 3, 153,
+  ]);
+  expect(runSync(levelsIn(`["${'x'.repeat(500_000)}",[[]]]`))).toBe(3);
 });

@@ -87,12 +87,17 @@ const CLAIMED = `
   status = 'RUNNING', held_by = $1::uuid, epoch = i.epoch + 1, ready_at = null, dispatched_at = null, wake_at = null, not_before = null,
   started_at = coalesce(started_at, now()), updated_at = now()`;
 
-/** Bytes up to which a claim returns the input, as it is stored: compressed. The text has about five times as many. */
+/** Bytes up to which a claim returns the input, as it is stored: compressed. The text usually has about five times as many. */
 const LARGE_INPUT = 32_000;
+/** Up to so many stored bytes the text is not measured. It has a hundred times as many at the most. */
+const SHORT_INPUT = 2_000;
+
+const IS_SMALL = `(pg_column_size(i.input) <= ${SHORT_INPUT}
+  or pg_column_size(i.input) <= ${LARGE_INPUT} and length(i.input::text) <= ${100 * SHORT_INPUT})`;
 
 const RETURNED = `
 returning i.id, i.tenant_id, i.workflow_id, i.version_id, i.epoch, i.seq, i.wake_seq, i.losses, i.parent_id, i.map_id, i.depth, i.deadline_at, i.caller, i.test_mode, i.held_length,
-  case when pg_column_size(i.input) <= ${LARGE_INPUT} then i.input end as input`;
+  case when ${IS_SMALL} then i.input end as input`;
 
 // A process of an earlier version may have dispatched a crash-suspected run; it is left to the quarantine.
 const CLAIM = `

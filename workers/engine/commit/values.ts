@@ -1,3 +1,4 @@
+import { jsonOf } from '#shared/concurrency/write-json.ts';
 import { plainArray, textArray } from '#shared/db/array.ts';
 import { storable, storableJSON } from '#shared/db/storable.ts';
 import type { Started } from '#shared/messaging/realtime/run-events.ts';
@@ -21,7 +22,7 @@ export interface Entry {
 /** Takes the pending commit of a run. The numbers of its events are assigned here, so a batch that is sent again changes nothing. */
 export function takeEntry(run: Run): Entry {
   const pending = run.takePending();
-  const output = pending.end && pending.end.output !== null ? JSON.stringify(pending.end.output) : null;
+  const output = pending.end && pending.end.output !== null ? jsonOf(pending.end.output) : null;
   const size = (output?.length ?? 0) + sizeOf(pending);
   return { run, pending, fromSeq: run.seq, toSeq: run.seq + numbersOf(pending), output, size };
 }

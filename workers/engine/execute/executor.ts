@@ -1,5 +1,6 @@
 import type { Rights } from '#shared/access/policy/rights.ts';
 import { retryUntilAvailable } from '#shared/concurrency/retry-until-available.ts';
+import { writeLargeParts } from '#shared/concurrency/write-json.ts';
 import { AppError } from '#shared/core/errors.ts';
 import type { Logger } from '#shared/core/logger.ts';
 import type { Pool } from '#shared/db/pool.ts';
@@ -104,7 +105,10 @@ async function executeAttempt(
     });
     const result = await retryUntilAvailable(() => executeClocked(process, task.with(resolved), node), whileExecuting);
     if (run.isOver) return null;
-    if (!('park' in result)) return { kind: 'done', task, resolved, ...result };
+    if (!('park' in result)) {
+      await writeLargeParts(result.output);
+      return run.isOver ? null : { kind: 'done', task, resolved, ...result };
+    }
     if (result.park === 'iterations') {
       const { park: _, ...repeat } = result;
       return { kind: 'repeats', task, resolved, repeat };

@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject } from '#shared/core/json.ts';
-import type { LargeOutput } from '#shared/messaging/realtime/run-events.ts';
+import { type LargeOutput, MAX_INLINE_LENGTH } from '#shared/messaging/realtime/run-events.ts';
 import type { PendingEvent } from './pending-commit.ts';
 
 /**
@@ -25,6 +25,12 @@ export function largeOf(
 }
 
 const FIELD = '{"output":';
+
+/** JSON text of a payload without its output, if clients do not get one of this length; null if they do, or the payload does not begin with it. */
+export function withoutLongOutput(payload: string | null, length: number): string | null {
+  if (length <= MAX_INLINE_LENGTH || !payload?.startsWith(FIELD)) return null;
+  return `${FIELD}null${payload.slice(FIELD.length + length)}`;
+}
 
 /** JSON text of the payload of an event with the description of its large output in place of the output; null for other events. */
 export function briefOf({ payload, source }: Pick<PendingEvent, 'payload' | 'source'>): string | null {

@@ -1,3 +1,4 @@
+import { jsonOf } from '#shared/concurrency/write-json.ts';
 import { isJsonObject, type Json, type JsonObject } from '#shared/core/json.ts';
 import type { RunEventPayload } from '#shared/messaging/realtime/run-events.ts';
 import type { IterationPath } from '#shared/workflow/progress/iteration-path.ts';
@@ -76,7 +77,8 @@ const statusOf = { success: 'COMPLETED', failure: 'FAILED', cancelled: 'CANCELLE
 
 /** JSON text of the payload of a run's last event, or null. */
 export function endPayload({ output, error }: { output: Json; error: object | null }): string | null {
-  return error || output !== null ? JSON.stringify({ output, ...(error && { error }) }) : null;
+  if (!error && output === null) return null;
+  return `{"output":${jsonOf(output)}${error ? `,"error":${JSON.stringify(error)}` : ''}}`;
 }
 
 /** Adds a field to the JSON text of a payload, which must not have this field yet. */

@@ -1,3 +1,4 @@
+import { jsonOf } from '#shared/concurrency/write-json.ts';
 import { isJsonObject, type Json, type JsonObject } from '#shared/core/json.ts';
 import type { LargeOutput, Repeat } from '#shared/messaging/realtime/run-events.ts';
 import type { Graph, GraphNode } from '#shared/workflow/graph/graph.ts';
@@ -63,7 +64,7 @@ export class RunState {
     this.#progress = new Progress(graph);
     this.#scopes = new Scopes(given);
     this.#errorAround = errorAround;
-    this.#givenLength = JSON.stringify(chunk ? chunk.items : input).length;
+    this.#givenLength = (chunk ? JSON.stringify(chunk.items) : jsonOf(input)).length;
     this.#chunk = chunk;
   }
 

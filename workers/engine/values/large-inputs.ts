@@ -1,4 +1,6 @@
+import { parseJSON } from '#shared/concurrency/parse-json.ts';
 import { createSemaphore } from '#shared/concurrency/semaphore.ts';
+import { writeLargeParts } from '#shared/concurrency/write-json.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import type { ClaimedRow, ClaimRow } from '../state/claimed-row.ts';
@@ -21,8 +23,11 @@ export function createWithInput(pool: Pool): WithInput {
   const inputs = createSemaphore({ permits: MAX_CONCURRENT, dynamicLimit: 1 });
 
   async function read({ id }: ClaimRow): Promise<JsonObject> {
-    const { rows } = await pool.query<{ input: JsonObject }>({ name: 'read_input', text: READ, values: [id] });
-    return rows[0]?.input ?? {};
+    const { rows } = await pool.query<{ input: string }>({ name: 'read_input', text: READ, values: [id] });
+    // Safe: inputs are objects.
+    const input = (await parseJSON(rows[0]?.input ?? '{}')) as JsonObject;
+    await writeLargeParts(input);
+    return input;
   }
 
   return async (row, creatorID, load) => {
@@ -41,4 +46,4 @@ export function createWithInput(pool: Pool): WithInput {
   };
 }
 
-const READ = 'select input from workflow_instance where id = $1';
+const READ = 'select input::text as input from workflow_instance where id = $1';

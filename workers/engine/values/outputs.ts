@@ -1,3 +1,4 @@
+import { composed } from '#shared/concurrency/write-json.ts';
 import { AppError } from '#shared/core/errors.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import { isDeeper } from '#shared/core/lossless-json.ts';
@@ -6,9 +7,10 @@ const MAX_DEPTH = 200;
 
 /** Converts an output to JSON text and checks that Postgres accepts it: a refused row would stop a whole batch. */
 export function outputText(output: JsonObject, maxBytes: number): string {
+  const known = composed(output);
   let text: string;
   try {
-    text = JSON.stringify(output);
+    text = known?.text ?? JSON.stringify(output);
   } catch (error) {
     throw new AppError('INVALID_OUTPUT', `The output is not JSON: ${(error as Error).message}`, { retry: false });
   }
@@ -19,7 +21,7 @@ export function outputText(output: JsonObject, maxBytes: number): string {
   if (found === '0000')
     throw new AppError('INVALID_OUTPUT', 'The output contains a NUL character, which cannot be stored');
   if (found) throw new AppError('INVALID_OUTPUT', 'The output contains half of a surrogate pair, which is not text');
-  if (isDeeper(text, MAX_DEPTH))
+  if (known ? known.levels > MAX_DEPTH : isDeeper(text, MAX_DEPTH))
     throw new AppError('INVALID_OUTPUT', `The output is nested deeper than ${MAX_DEPTH} levels`);
   return text;
 }

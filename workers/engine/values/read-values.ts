@@ -1,3 +1,4 @@
+import { parseJSON } from '#shared/concurrency/parse-json.ts';
 import { type RetryOptions, retryUntilAvailable } from '#shared/concurrency/retry-until-available.ts';
 import { currentReservation } from '#shared/concurrency/work-context.ts';
 import { AppError } from '#shared/core/errors.ts';
@@ -78,14 +79,15 @@ async function valueFor(
 
 /** Reads a single value, because Postgres and this process have the text of each value in memory. */
 async function read(pool: Pool, instanceID: string, { seq, large }: Source): Promise<Json> {
-  const { rows } = await pool.query<{ value: Json }>({
+  const { rows } = await pool.query<{ value: string }>({
     name: 'read_value',
     text: VALUE,
     values: [instanceID, seq, large?.name],
   });
   const [row] = rows;
   if (!row) throw new AppError('NODE_FAILED', 'A result of an earlier node no longer exists', { retry: false });
-  return row.value;
+  // Safe: what is stored is JSON. A key that the output does not have is null.
+  return (await parseJSON(row.value ?? 'null')) as Json;
 }
 
 function fill(scope: JsonObject, missing: readonly Missing[], values: ReadonlyMap<Source, Json>): JsonObject {
@@ -101,4 +103,4 @@ function partOf(value: Json, key: string, { large }: Source): Json {
   return value[key] ?? null;
 }
 
-export const VALUE = `select payload -> 'output' -> $3::text as value from run_event where instance_id = $1 and seq = $2`;
+export const VALUE = `select (payload -> 'output' -> $3::text)::text as value from run_event where instance_id = $1 and seq = $2`;

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { writeJSON } from '#shared/concurrency/write-json.ts';
 import { newID } from '#shared/core/ids.ts';
 import { type Deployment, startDeployment } from '#test/support/deployment.ts';
 import { code, graph } from '#test/support/graphs.ts';
@@ -69,4 +70,21 @@ test('runs with large inputs that are claimed together have them', async () => {
     await eventually(async () =>
       expect(await deployment.read(id)).toMatchObject({ status: 'COMPLETED', output: { length: 400_000 + 2 * index } }),
     );
+});
+
+test('a large input is parsed and written in pieces', async () => {
+  const { runs, newRun } = deployment;
+  const input = { text: 'abc', list: Array.from({ length: 100_000 }, () => ({})) };
+  await writeJSON(input);
+  using parse = vi.spyOn(JSON, 'parse');
+  using stringify = vi.spyOn(JSON, 'stringify');
+  const { instanceID } = await runs.accept(newRun(versionID, input));
+  await eventually(async () =>
+    expect(await deployment.read(instanceID)).toMatchObject({ status: 'COMPLETED', output: { length: 3 } }),
+  );
+
+  // To quote a text for Postgres is fast.
+  const written = stringify.mock.results.filter((_, at) => typeof stringify.mock.calls[at]?.[0] !== 'string');
+  const texts = [...parse.mock.calls.map(([text]) => text), ...written.map(({ value }) => value)];
+  expect(Math.max(...texts.map((text) => text?.length ?? 0))).toBeLessThan(150_000);
 });
