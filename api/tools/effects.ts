@@ -115,6 +115,7 @@ const asksTenant: ReadonlySet<string> = new Set([
   'testDatasourceConnection',
   'testDatasource',
   'getDatasourceMetadata',
+  'listDatasourceTables',
   'runQuery',
   'testQuery',
   'runAppPageQuery',

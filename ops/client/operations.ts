@@ -54,6 +54,7 @@ export const operations = {
   cloneDatasource: {"method":"post","path":"/api/v1/tenants/{tenantID}/datasources/{datasourceID}/clone","takesKey":true},
   testDatasource: {"method":"post","path":"/api/v1/tenants/{tenantID}/datasources/{datasourceID}/test"},
   getDatasourceMetadata: {"method":"get","path":"/api/v1/tenants/{tenantID}/datasources/{datasourceID}/metadata"},
+  listDatasourceTables: {"method":"get","path":"/api/v1/tenants/{tenantID}/datasources/{datasourceID}/tables"},
   getDatasourceUsage: {"method":"get","path":"/api/v1/tenants/{tenantID}/datasources/{datasourceID}/usage"},
   listQueries: {"method":"get","path":"/api/v1/tenants/{tenantID}/queries","items":"dataQueries"},
   createQuery: {"method":"post","path":"/api/v1/tenants/{tenantID}/queries","takesKey":true},

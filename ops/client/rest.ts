@@ -892,6 +892,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/tenants/{tenantID}/datasources/{datasourceID}/tables": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the tables of a datasource
+         * @description Returns tables with their columns, by at most 60 requests to the datasource; `isWhole` is false if there are more. A type without tables has none.
+         *
+         *     Permission: `datasource.read`
+         */
+        get: operations["listDatasourceTables"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/tenants/{tenantID}/datasources/{datasourceID}/usage": {
         parameters: {
             query?: never;
@@ -9567,6 +9589,39 @@ export interface components {
              */
             nextCursor: string | null;
         };
+        DatasourceTable: {
+            /** @description The steps to the table, such as its schema and its name */
+            path: string[];
+            columns: components["schemas"]["DatasourceTableColumn"][];
+        };
+        DatasourceTableColumn: {
+            name: string;
+            type: string;
+        };
+        /**
+         * @example {
+         *       "tables": [
+         *         {
+         *           "path": [
+         *             "public",
+         *             "orders"
+         *           ],
+         *           "columns": [
+         *             {
+         *               "name": "total",
+         *               "type": "numeric"
+         *             }
+         *           ]
+         *         }
+         *       ],
+         *       "isWhole": true
+         *     }
+         */
+        DatasourceTables: {
+            tables: components["schemas"]["DatasourceTable"][];
+            /** @description Whether there are no other tables */
+            isWhole: boolean;
+        };
         /**
          * @example {
          *       "datasourceType": "postgresql",
@@ -11864,6 +11919,7 @@ export interface components {
         ListDashboardVersionsAnswer: components["schemas"]["Success"] & components["schemas"]["DashboardVersionPage"];
         ListDashboardsAnswer: components["schemas"]["Success"] & components["schemas"]["DashboardPage"];
         ListDatasourceFilesAnswer: components["schemas"]["Success"] & components["schemas"]["DatasourceFilePage"];
+        ListDatasourceTablesAnswer: components["schemas"]["Success"] & components["schemas"]["DatasourceTables"];
         ListDatasourcesAnswer: components["schemas"]["Success"] & components["schemas"]["DatasourcePage"];
         ListFoldersAnswer: components["schemas"]["Success"] & components["schemas"]["FolderPage"];
         ListImportJobsAnswer: components["schemas"]["Success"] & components["schemas"]["ImportJobPage"];
@@ -21624,6 +21680,62 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["GetDatasourceMetadataAnswer"];
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
+            409: components["responses"]["409"];
+            429: components["responses"]["429"];
+            502: components["responses"]["502"];
+            503: components["responses"]["503"];
+            504: components["responses"]["504"];
+        };
+    };
+    listDatasourceTables: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description With `handling=strict` (RFC 7240), fields that are not known are a VALIDATION_ERROR; else the answer names them in `unknownFields`. */
+                Prefer?: components["parameters"]["Prefer"];
+            };
+            path: {
+                tenantID: string;
+                datasourceID: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The tables of a datasource */
+            200: {
+                headers: {
+                    "Preference-Applied": components["headers"]["PreferenceApplied"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "tables": [
+                     *         {
+                     *           "path": [
+                     *             "public",
+                     *             "orders"
+                     *           ],
+                     *           "columns": [
+                     *             {
+                     *               "name": "total",
+                     *               "type": "numeric"
+                     *             }
+                     *           ]
+                     *         }
+                     *       ],
+                     *       "isWhole": true
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ListDatasourceTablesAnswer"];
                 };
             };
             400: components["responses"]["400"];

@@ -43,6 +43,11 @@ export const exampleItems = [
   { name: 'customers', kind: 'table', isContainer: true },
 ];
 
+export const exampleTables = {
+  tables: [{ path: ['public', 'orders'], columns: [{ name: 'total', type: 'numeric' }] }],
+  isWhole: true,
+};
+
 export const exampleUsage = {
   dataQueries: [{ dataQueryID, dataQueryTitle: 'Open orders' }],
   workflows: [{ workflowID, workflowTitle: 'Approve an order' }],

@@ -5,13 +5,14 @@ import { datasourceMetadata } from '#shared/messaging/queues/datasource-metadata
 import { tenantRoute } from '../../context/routes.ts';
 import { containing, findPage } from '../../http/fields/paging.ts';
 import { Message } from '../../http/fields/response-parts.ts';
+import { readTables } from '../../queries/read-tables.ts';
 import { cloneDatasource } from './clone.ts';
 import { createDatasource } from './create.ts';
 import { deleteDatasource } from './delete.ts';
 import { describeDatasources } from './describe.ts';
 import { getDatasource } from './find.ts';
 import { presentDatasource } from './present.ts';
-import { Datasource, DatasourceID, DatasourceList, Datasources, Metadata, MetadataQuery } from './schemas.ts';
+import { Datasource, DatasourceID, DatasourceList, Datasources, Metadata, MetadataQuery, Tables } from './schemas.ts';
 import { testGivenDatasource, testStoredDatasource } from './test-connection.ts';
 import { updateDatasource } from './update.ts';
 import { readUsage } from './usage.ts';
@@ -95,6 +96,25 @@ export const datasourceRoutes = [
       const payload = { tenantID, datasourceID, path };
       const { items } = await producer.request(datasourceMetadata, payload, { signal, limitKeys });
       return { path, items };
+    },
+  }),
+
+  tenantRoute({
+    name: 'listDatasourceTables',
+    method: 'get',
+    path: '/datasources/:datasourceID/tables',
+    summary: 'List the tables of a datasource',
+    description:
+      'Returns tables with their columns, by at most 60 requests to the datasource; `isWhole` is false if there are more. A type without tables has none.',
+    permission: 'datasource.read',
+    object: ({ params }) => `datasource:${params.datasourceID}`,
+    params: DatasourceID,
+    response: Tables,
+    errors: ['409', '502', '504'],
+
+    async handle({ params, em, tenantID, signal }, { messaging: { producer } }) {
+      const { id } = await getDatasource(em, params.datasourceID);
+      return readTables({ tenantID, signal, producer }, id);
     },
   }),
 

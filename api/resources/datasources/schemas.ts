@@ -13,6 +13,7 @@ import {
   exampleDatasourceTest,
   exampleDatasourceUpdate,
   exampleItems,
+  exampleTables,
   exampleUsage,
 } from './examples.ts';
 
@@ -115,6 +116,19 @@ export const DatasourceSchemas = FormsByType;
 export const Metadata = z
   .object({ path: z.array(z.string()), items: z.array(DatasourceItem.meta({ id: 'DatasourceItem' })) })
   .meta({ id: 'DatasourceMetadata', examples: [{ path: ['public'], items: exampleItems }] });
+
+const TableColumn = z.object({ name: z.string(), type: z.string() }).meta({ id: 'DatasourceTableColumn' });
+
+const Table = z
+  .object({
+    path: z.array(z.string()).describe('The steps to the table, such as its schema and its name'),
+    columns: z.array(TableColumn),
+  })
+  .meta({ id: 'DatasourceTable' });
+
+export const Tables = z
+  .object({ tables: z.array(Table), isWhole: z.boolean().describe('Whether there are no other tables') })
+  .meta({ id: 'DatasourceTables', examples: [exampleTables] });
 
 const UsingQuery = z.object({ dataQueryID: z.uuid(), dataQueryTitle: z.string() }).meta({ id: 'DataQueryReference' });
 

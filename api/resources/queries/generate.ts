@@ -10,7 +10,7 @@ import { Datasource } from '#shared/entities/tables/datasource.ts';
 import { assumptionsIn, type Checked, generateChecked } from '../../ai/generate.ts';
 import { tenantRoute } from '../../context/routes.ts';
 import { formOf } from '../../http/forms/form.ts';
-import { readOwnTables, readTables } from './read-tables.ts';
+import { readOwnTables, readTables, type TableColumns } from '../../queries/read-tables.ts';
 import { GeneratedQuery, QueryGenerate } from './schemas.ts';
 import { checkTarget, ownDatabaseType, targetAccess } from './target.ts';
 
@@ -39,7 +39,7 @@ export const generateDataQuery = tenantRoute({
     const found = await generateChecked({
       ...{ tenantID, caller, signal, producer, purpose: 'query' },
       instructions: instructionsFor(datasourceType),
-      prompt: `${asData('tables', tables.lines.join('\n'))}\n\nThe request:\n${aiPrompt}`,
+      prompt: `${asData('tables', tables.tables.map(lineOf).join('\n'))}\n\nThe request:\n${aiPrompt}`,
       check: (object) => checkCandidate(em, target, object),
     });
     const { assumptions, ...query } = found;
@@ -52,6 +52,10 @@ export const generateDataQuery = tenantRoute({
     };
   },
 });
+
+function lineOf({ path, columns }: TableColumns): string {
+  return `${path.join('.')}(${columns.map(({ name, type }) => `${name} ${type}`.trim()).join(', ')})`;
+}
 
 /** The type whose query is written; of a stored datasource, or that of the tenant's own database. */
 async function typeOf(em: EntityManager, datasourceID: string | null): Promise<string> {

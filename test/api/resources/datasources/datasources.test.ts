@@ -502,6 +502,17 @@ describe('descriptions of a datasource', () => {
     expect((await api.get(`T/datasources/${id}/metadata?path=a&path=b&path=`)).status).toBe(400);
   });
 
+  test('its tables are listed with their columns; a type without tables has none', async () => {
+    const { id } = await aDatasource(cluster, { tenant });
+    const { body } = await api.get(`T/datasources/${id}/tables`);
+    const web = await aDatasource(cluster, { tenant, type: 'restapi', options: { baseUrl: cluster.baseURL } });
+
+    const columns = body.tables.flatMap((table: { columns: object[] }) => table.columns);
+    expect(columns[0]).toEqual({ name: expect.any(String), type: expect.any(String) });
+    expect(body.tables[0].path).toHaveLength(2);
+    expect((await api.get(`T/datasources/${web.id}/tables`)).body).toMatchObject({ tables: [], isWhole: true });
+  });
+
   test('its usage names the queries and workflows that the caller may read, and counts the others', async () => {
     const { id } = await aDatasource(cluster, { tenant });
     const [seen, hidden] = [

@@ -10,9 +10,15 @@ interface Reading {
   producer: Pick<RPC, 'request'>;
 }
 
-/** The tables as text, one line for each with its columns. `isWhole`: there are no more tables. */
+/** A table by its path in the datasource, such as schema and name. */
+export interface TableColumns {
+  path: string[];
+  columns: { name: string; type: string }[];
+}
+
+/** `isWhole`: there are no more tables. */
 export interface Tables {
-  lines: string[];
+  tables: TableColumns[];
   isWhole: boolean;
 }
 
@@ -27,8 +33,8 @@ const AT_ONCE = 4;
  * Reads the tables of a datasource level by level, as the browser of a UI does. Names that the prompt mentions come
  * first.
  */
-export async function readTables(reading: Reading, datasourceID: string, prompt: string): Promise<Tables> {
-  const lines: string[] = [];
+export async function readTables(reading: Reading, datasourceID: string, prompt = ''): Promise<Tables> {
+  const tables: TableColumns[] = [];
   let unread: string[][] = [[]];
   let requestCount = 0;
   while (unread.length > 0 && requestCount < MAX_REQUESTS) {
@@ -38,13 +44,13 @@ export async function readTables(reading: Reading, datasourceID: string, prompt:
     for (const [index, items] of found.entries()) {
       const path = batch[index] ?? [];
       const columns = items.filter(({ isContainer }) => !isContainer);
-      if (columns.length > 0) lines.push(lineOf(path, columns));
+      if (columns.length > 0) tables.push({ path, columns: columns.map(({ name, type = '' }) => ({ name, type })) });
       if (path.length < MAX_DEPTH)
         unread.push(...items.filter(({ isContainer }) => isContainer).map(({ name }) => [...path, name]));
     }
     unread = sorted(unread, prompt);
   }
-  return { lines, isWhole: unread.length === 0 };
+  return { tables, isWhole: unread.length === 0 };
 }
 
 async function read({ tenantID, signal, producer }: Reading, datasourceID: string, path: string[]) {
@@ -62,10 +68,6 @@ function sorted(paths: string[][], prompt: string): string[][] {
   const words = prompt.toLowerCase();
   const isNamed = (path: string[]) => words.includes((path.at(-1) ?? '').toLowerCase().replace(/s$/, ''));
   return [...paths.filter(isNamed), ...paths.filter((path) => !isNamed(path))];
-}
-
-function lineOf(path: readonly string[], columns: readonly { name: string; type?: string | undefined }[]): string {
-  return `${path.join('.')}(${columns.map(({ name, type = '' }) => `${name} ${type}`.trim()).join(', ')})`;
 }
 
 const Own = z.object({
@@ -91,16 +93,14 @@ export async function readOwnTables({ tenantID, signal, producer }: Reading): Pr
   const payload = { tenantID, operation: { kind: 'readMetadata' } } as const;
   const answer = await producer.request(tenantDatabase, payload, { signal, limitKeys: { tenant: tenantID } });
   const { metadata } = Own.parse(answer).databaseMetadata;
-  const lines = metadata.flatMap(({ databaseSchemaName, tables }) =>
-    tables.map(({ databaseTableName, databaseTableColumns }) =>
-      lineOf(
-        [databaseSchemaName, databaseTableName],
-        databaseTableColumns.map((column) => ({
-          name: column.databaseTableColumnName,
-          type: column.databaseTableColumnType,
-        })),
-      ),
-    ),
+  const tables = metadata.flatMap(({ databaseSchemaName, tables: own }) =>
+    own.map(({ databaseTableName, databaseTableColumns }) => ({
+      path: [databaseSchemaName, databaseTableName],
+      columns: databaseTableColumns.map((column) => ({
+        name: column.databaseTableColumnName,
+        type: column.databaseTableColumnType,
+      })),
+    })),
   );
-  return { lines: lines.slice(0, MAX_TABLES), isWhole: lines.length <= MAX_TABLES };
+  return { tables: tables.slice(0, MAX_TABLES), isWhole: tables.length <= MAX_TABLES };
 }
