@@ -56,6 +56,65 @@ test('a field whose name says its unit tells the unit', () => {
   expect(pathsOf(withUnit.filter((field) => !tells(field)))).toEqual([]);
 });
 
+test('a field that takes any JSON has its title and its description beside no reference, which editors would follow', () => {
+  const drawn = forms.filter(({ uischema }) => uischema);
+  const named = drawn.flatMap(({ name, schema }) => {
+    const found: string[] = [];
+    eachObject(schema, ({ $ref, title }) => {
+      if ($ref === '#/$defs/Json' && title !== undefined) found.push(`${name} ${title}`);
+    });
+    return found;
+  });
+  expect(named).toEqual([]);
+});
+
+test('a field that counts for some values of another one names one beside it, and values that this takes', () => {
+  const wrong: string[] = [];
+  let count = 0;
+  for (const { name, schema } of forms)
+    eachObject(schema, ({ properties = {} }) => {
+      for (const [field, property] of Object.entries(properties))
+        for (const [other, values] of Object.entries((property['x-shown-for'] ?? {}) as Record<string, string[]>)) {
+          count += 1;
+          const taken = properties[other]?.enum ?? [];
+          if (values.length === 0 || values.some((value) => !taken.includes(value))) wrong.push(`${name} ${field}`);
+        }
+    });
+  expect(wrong).toEqual([]);
+  expect(count).toBeGreaterThan(25);
+});
+
+test('a field is shown for its values alone, also where one of them is what an empty field means', () => {
+  const form = forms.find(({ name }) => name.endsWith(' webhook') && name.startsWith('datasources'));
+  const ruleOf = (field: string) => rulesIn(form?.uischema).get(`#/properties/${field}`);
+  const of = (field: string, schema: object) => ({ scope: `#/properties/${field}`, schema });
+  expect(ruleOf('username')).toEqual({ effect: 'SHOW', condition: of('authType', { enum: ['basic'] }) });
+  expect(ruleOf('authSecret')).toEqual({
+    effect: 'SHOW',
+    condition: { type: 'OR', conditions: [of('authType', expect.anything()), of('handshake', expect.anything())] },
+  });
+  const config = forms.find(({ name }) => name.endsWith(' webhook') && name.startsWith('listeners'));
+  expect(rulesIn(config?.uischema).get('#/properties/dedupWindowMinutes')).toEqual({
+    effect: 'SHOW',
+    condition: of('dedupBy', { not: { enum: ['none'] } }),
+  });
+});
+
+/** Rules of the controls of a layout, by their scope. */
+function rulesIn(layout: Schema | undefined): Map<string, unknown> {
+  const rules = new Map<string, unknown>();
+  eachObject(layout ?? {}, ({ scope, rule }) => {
+    if (rule !== undefined) rules.set(String(scope), rule);
+  });
+  return rules;
+}
+
+function eachObject(value: unknown, visit: (schema: Schema) => void): void {
+  if (typeof value !== 'object' || value === null) return;
+  if (!Array.isArray(value)) visit(value as Schema);
+  for (const part of Object.values(value)) eachObject(part, visit);
+}
+
 test('layouts lead to every field, and name no object by its raw name', () => {
   for (const { name, schema, uischema } of forms) {
     if (!uischema) continue;

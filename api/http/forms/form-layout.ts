@@ -1,4 +1,5 @@
 import type { FieldGroup } from '#shared/core/schema/form-groups.ts';
+import type { ShownFor } from '#shared/core/schema/shown-for.ts';
 import type { Schema } from '../openapi/types.ts';
 
 /** A form for an editor: JSON Schema of the value, and JSONForms for the layout. */
@@ -36,9 +37,34 @@ interface Placed {
 /** Fields that depend on another one come behind it. `grouped` has the names of the fields that go to groups. */
 function fieldsIn(schema: Schema, scope: string, grouped: readonly string[]): Placed[] {
   return Object.entries(schema.properties ?? {}).flatMap(([name, property]) => [
-    ...placed(name, property, { scope, grouped }),
+    ...placed(name, property, { scope, grouped }).map((one) => withRule(one, ruleOf(property, schema, scope))),
     ...chosenBy(name, schema, { scope, grouped }),
   ]);
+}
+
+function withRule({ name, element }: Placed, rule: Schema | undefined): Placed {
+  return { name, element: rule ? { ...element, rule } : element };
+}
+
+/** A field that counts only for some values of others is shown only then: see `shownFor`. */
+function ruleOf({ 'x-shown-for': fields }: Schema, { properties = {} }: Schema, scope: string): Schema | undefined {
+  if (fields === undefined) return undefined;
+  const conditions = Object.entries(fields as ShownFor).map(([field, values]) => ({
+    scope: `${scope}/properties/${field}`,
+    schema: oneOf(values, properties[field] ?? {}),
+  }));
+  return { effect: 'SHOW', condition: anyOf(conditions) };
+}
+
+/** One of these values. A field that is empty has its default. */
+function oneOf(values: readonly string[], { enum: all = [], default: usual }: Schema): Schema {
+  if (!values.includes(String(usual))) return { enum: [...values] };
+  return { not: { enum: all.filter((value) => !values.includes(String(value))) } };
+}
+
+function anyOf(conditions: readonly object[]): object {
+  const [only] = conditions;
+  return conditions.length === 1 && only ? only : { type: 'OR', conditions };
 }
 
 function chosenBy(field: string, { allOf = [] }: Schema, { scope, grouped }: Around): Placed[] {
@@ -113,6 +139,11 @@ function arranged(fields: readonly Placed[], groups: readonly FieldGroup[]): Sch
 function groupsOf(label: string, elements: readonly Schema[]): Schema[] {
   if (elements.length === 0) return [];
   if (elements.some(({ rule }) => rule === undefined)) return [{ type: 'Group', label, elements }];
+  // Fields that count for several choices share a group, which is shown for all of these.
+  if (elements.some(({ rule }) => !isChoice(rule as Schema))) {
+    const conditions = elements.map(({ rule }) => (rule as { condition: object }).condition);
+    return [{ type: 'Group', label, elements, rule: { effect: 'SHOW', condition: { type: 'OR', conditions } } }];
+  }
   const byRule = Map.groupBy(elements, ({ rule }) => JSON.stringify(rule));
   return [...byRule.values()].map((ofChoice) => ({
     type: 'Group',
@@ -120,4 +151,9 @@ function groupsOf(label: string, elements: readonly Schema[]): Schema[] {
     elements: ofChoice.map(({ rule: _, ...element }) => element),
     rule: ofChoice[0]?.rule,
   }));
+}
+
+/** Whether a rule is that of a field which selects a shape: see `chosenBy`. */
+function isChoice({ condition }: Schema): boolean {
+  return (condition as { schema?: Schema } | undefined)?.schema?.const !== undefined;
 }

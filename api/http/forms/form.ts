@@ -34,6 +34,9 @@ function withoutThose(properties: Schema['properties'] = {}, those: Schema['prop
   return Object.fromEntries(Object.entries(properties).filter(([name]) => !Object.hasOwn(those, name)));
 }
 
+/** The reference to `Json`, which takes anything. */
+const ANY_JSON = '#/$defs/Json';
+
 function anyJson({ zodSchema, jsonSchema }: { zodSchema: unknown; jsonSchema: z.core.JSONSchema.BaseSchema }): void {
   if (zodSchema !== Json) return;
   for (const keyword of Object.keys(jsonSchema)) delete jsonSchema[keyword];
@@ -41,8 +44,10 @@ function anyJson({ zodSchema, jsonSchema }: { zodSchema: unknown; jsonSchema: z.
 
 /** Writes every union that a constant field discriminates as conditions on that field. */
 function conditional(schema: Schema): Schema {
-  const { oneOf, anyOf, ...rest } = schema;
+  const { oneOf, anyOf, $ref, ...rest } = schema;
   const inner: Schema = {
+    // Editors that follow a reference do not read the title and the description beside it.
+    ...($ref !== undefined && $ref !== ANY_JSON && { $ref }),
     ...rest,
     ...(rest.properties && { properties: mapValues(rest.properties, conditional) }),
     ...(rest.items && { items: conditional(rest.items) }),

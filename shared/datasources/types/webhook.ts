@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { secret } from '../../core/schema/secret.ts';
+import { shownFor } from '../../core/schema/shown-for.ts';
 import { connectionName } from '../fields/connection.ts';
 import { defineDatasource } from './define-datasource.ts';
 
@@ -46,6 +47,12 @@ const Handshake = z.enum([
   'custom',
 ]);
 
+/** The authentications by a secret that the sender sends or signs with. */
+const usingSecret = [
+  ...['header', 'query_param', 'hmac', 'standard_webhooks', 'stripe'],
+  ...['github', 'slack', 'shopify', 'gitlab', 'twilio'],
+];
+
 /** The option that an authentication cannot do without. */
 const needed: Readonly<Partial<Record<z.infer<typeof AuthType>, 'password' | 'bearerToken' | 'authSecret'>>> = {
   basic: 'password',
@@ -80,63 +87,103 @@ export const webhook = defineDatasource({
         description:
           'How a delivery proves where it comes from. `header`, `query_param`: it has the secret. `hmac`: it is signed with the secret. `standard_webhooks` and names of providers: signed as they do it',
       }),
-      username: text.default('').meta({ title: 'User', description: 'For `basic`: name that senders sign in with' }),
-      password: secret(text).default('').meta({
-        title: 'Password',
-        description: 'For `basic`: password of senders. It is stored encrypted',
-      }),
-      bearerToken: secret(text).default('').meta({
-        title: 'Bearer token',
-        description: 'For `bearer`: what senders send as `Authorization: Bearer …`. It is stored encrypted',
-      }),
+      username: text
+        .default('')
+        .meta({ ...shownFor({ authType: ['basic'] }), title: 'User', description: 'Name that senders sign in with' }),
+      password: secret(text)
+        .default('')
+        .meta({
+          ...shownFor({ authType: ['basic'] }),
+          title: 'Password',
+          description: 'Password of senders. It is stored encrypted',
+        }),
+      bearerToken: secret(text)
+        .default('')
+        .meta({
+          ...shownFor({ authType: ['bearer'] }),
+          title: 'Bearer token',
+          description: 'What senders send as `Authorization: Bearer …`. It is stored encrypted',
+        }),
       authHeaderName: header.default('').meta({
+        ...shownFor({ authType: ['header', 'query_param'] }),
         title: 'Header or parameter',
-        description:
-          'For `header` and `query_param`: name of what has the secret. Empty: x-api-key, or api_key as a parameter',
+        description: 'Name of what has the secret. Empty: x-api-key, or api_key as a parameter',
       }),
-      authSecret: secret(text).default('').meta({
-        title: 'Secret',
-        description: 'What the sender sends or signs with, as the provider shows it. It is stored encrypted',
-      }),
-      previousSecret: secret(text).default('').meta({
-        title: 'Previous secret',
-        description: 'The old password, token or secret, which is accepted too until this field is cleared',
-      }),
+      authSecret: secret(text)
+        .default('')
+        .meta({
+          ...shownFor({ authType: usingSecret, handshake: ['zoom', 'x', 'custom'] }),
+          title: 'Secret',
+          description: 'What the sender sends or signs with, as the provider shows it. It is stored encrypted',
+        }),
+      previousSecret: secret(text)
+        .default('')
+        .meta({
+          ...shownFor({ authType: ['basic', 'bearer', ...usingSecret] }),
+          title: 'Previous secret',
+          description: 'The old password, token or secret, which is accepted too until this field is cleared',
+        }),
       algorithm: z
         .enum(['sha1', 'sha256', 'sha384', 'sha512'])
         .default('sha256')
-        .meta({ title: 'Algorithm', description: 'For `hmac`: the hash that signatures are made with' }),
-      signatureHeader: header
-        .default('x-signature')
-        .meta({ title: 'Header with the signature', description: 'For `hmac`: name of the header' }),
-      signatureEncoding: z.enum(['hex', 'base64', 'base64url']).default('hex').meta({
-        title: 'Encoding of the signature',
-        description: 'For `hmac`: how the bytes of the signature are written',
+        .meta({
+          ...shownFor({ authType: ['hmac'] }),
+          title: 'Algorithm',
+          description: 'The hash that signatures are made with',
+        }),
+      signatureHeader: header.default('x-signature').meta({
+        ...shownFor({ authType: ['hmac'] }),
+        title: 'Header with the signature',
+        description: 'Name of the header',
       }),
-      signaturePrefix: z.string().max(50).default('').meta({
-        title: 'Before the signature',
-        description: 'For `hmac`: a text in the header that is no part of the signature, such as sha256=',
-      }),
+      signatureEncoding: z
+        .enum(['hex', 'base64', 'base64url'])
+        .default('hex')
+        .meta({
+          ...shownFor({ authType: ['hmac'] }),
+          title: 'Encoding of the signature',
+          description: 'How the bytes of the signature are written',
+        }),
+      signaturePrefix: z
+        .string()
+        .max(50)
+        .default('')
+        .meta({
+          ...shownFor({ authType: ['hmac'] }),
+          title: 'Before the signature',
+          description: 'A text in the header that is no part of the signature, such as sha256=',
+        }),
       timestampHeader: header.default('').meta({
+        ...shownFor({ authType: ['hmac'] }),
         title: 'Header with the time',
         description:
-          'For `hmac`: seconds or milliseconds since 1970, or a time such as 2026-03-05T14:05:12Z, which is signed as well. Empty: there is no time',
+          'Seconds or milliseconds since 1970, or a time such as 2026-03-05T14:05:12Z, which is signed as well. Empty: there is no time',
       }),
-      signedContent: z.string().max(200).default('{timestamp}.{body}').meta({
-        title: 'What is signed',
-        description:
-          'For `hmac`: {timestamp}, {body}, {method}, {url} and {header:x-id} stand for parts of the delivery; only these are proven. Without a time and without the last three it is the body alone',
-      }),
+      signedContent: z
+        .string()
+        .max(200)
+        .default('{timestamp}.{body}')
+        .meta({
+          ...shownFor({ authType: ['hmac'] }),
+          title: 'What is signed',
+          description:
+            'For `hmac`: {timestamp}, {body}, {method}, {url} and {header:x-id} stand for parts of the delivery; only these are proven. Without a time and without the last three it is the body alone',
+        }),
       toleranceSeconds: z
         .int()
         .min(1)
         .max(86_400)
         .default(300)
-        .meta({ title: 'Tolerance (s)', description: 'Seconds that a signed time may be away from now' }),
+        .meta({
+          ...shownFor({ authType: ['hmac', 'standard_webhooks', 'stripe', 'slack'] }),
+          title: 'Tolerance (s)',
+          description: 'Seconds that a signed time may be away from now',
+        }),
       publicUrl: z
         .union([z.literal(''), z.url({ protocol: /^https?$/ }).max(2_000)])
         .default('')
         .meta({
+          ...shownFor({ authType: ['hmac', 'twilio'] }),
           title: 'Public address',
           description:
             'For senders that sign the URL, as Twilio does: scheme, host and prefix under which they reach this service, such as https://hooks.example.com. Path and query are those of each delivery. Empty: the setting PUBLIC_URL',
@@ -146,29 +193,42 @@ export const webhook = defineDatasource({
         description:
           'The request by which a provider checks the address. It is answered at once, with any method, and is no event. `custom`: as the fields below say. Slack is always answered',
       }),
-      verifyToken: secret(text).default('').meta({
-        title: 'Verify token',
-        description:
-          'For `meta`, `websub` and `custom`: a text that the handshake has to contain, or it is answered with 403. It is stored encrypted',
-      }),
-      handshakeFrom: z.enum(['query', 'header', 'body']).default('query').meta({
-        title: 'Where the challenge is',
-        description: 'For `custom`: a parameter, a header, or a field of a body of JSON',
-      }),
+      verifyToken: secret(text)
+        .default('')
+        .meta({
+          ...shownFor({ handshake: ['meta', 'websub', 'custom'] }),
+          title: 'Verify token',
+          description: 'A text that the handshake has to contain, or it is answered with 403. It is stored encrypted',
+        }),
+      handshakeFrom: z
+        .enum(['query', 'header', 'body'])
+        .default('query')
+        .meta({
+          ...shownFor({ handshake: ['custom'] }),
+          title: 'Where the challenge is',
+          description: 'A parameter, a header, or a field of a body of JSON',
+        }),
       handshakeField: handshakeName.default('challenge').meta({
+        ...shownFor({ handshake: ['custom'] }),
         title: 'Name of the challenge',
         description:
-          'For `custom`: a request that has it is a handshake. A field of a body may be inside of others, such as payload.challenge',
+          'A request that has it is a handshake. A field of a body may be inside of others, such as payload.challenge',
       }),
       handshakeTokenField: handshakeName.default('').meta({
+        ...shownFor({ handshake: ['custom'] }),
         title: 'Name of the token',
         description: 'For `custom` with a verify token: name of what contains it, in the same part of the request',
       }),
-      handshakeAnswer: z.string().max(2_000).default('{challenge}').meta({
-        title: 'Answer to the challenge',
-        description:
-          'For `custom`: a text or JSON. {challenge} stands for what was sent, {hmac} for its signature with the secret, by the algorithm and encoding of signatures',
-      }),
+      handshakeAnswer: z
+        .string()
+        .max(2_000)
+        .default('{challenge}')
+        .meta({
+          ...shownFor({ handshake: ['custom'] }),
+          title: 'Answer to the challenge',
+          description:
+            'A text or JSON. {challenge} stands for what was sent, {hmac} for its signature with the secret, by the algorithm and encoding of signatures',
+        }),
     })
     .superRefine((options, check) => {
       for (const path of missingForHandshake(options))

@@ -3,6 +3,7 @@ import type { Permission } from '../../access/policy/permissions.ts';
 import { Json, JsonObject } from '../../core/json.ts';
 import type { Issue } from '../../core/schema/issues.ts';
 import { idOf, inputsOf } from '../../core/schema/reference.ts';
+import { shownFor } from '../../core/schema/shown-for.ts';
 import { codeFault } from '../../workflow/check-syntax.ts';
 import { Comparison } from '../../workflow/nodes/kinds/condition.ts';
 import { faultsOf, hasBraces, textsOf } from '../../workflow/templates/templates.ts';
@@ -107,14 +108,26 @@ export const saveToBuffer = defineAction({
       title: 'Kept by',
       description: '`count`: the newest events. `time`: those of the last hours. `both`: what is within both limits',
     }),
-    maxEvents: z.int().min(1).max(10_000).default(1_000).meta({
-      title: 'Events at most',
-      description: 'For `count` and `both`: how many are kept',
-    }),
-    maxAgeHours: z.number().min(0.01).max(720).default(24).meta({
-      title: 'Hours at most',
-      description: 'For `time` and `both`: how long events are kept',
-    }),
+    maxEvents: z
+      .int()
+      .min(1)
+      .max(10_000)
+      .default(1_000)
+      .meta({
+        ...shownFor({ retentionPolicy: ['count', 'both'] }),
+        title: 'Events at most',
+        description: 'How many are kept',
+      }),
+    maxAgeHours: z
+      .number()
+      .min(0.01)
+      .max(720)
+      .default(24)
+      .meta({
+        ...shownFor({ retentionPolicy: ['time', 'both'] }),
+        title: 'Hours at most',
+        description: 'How long events are kept',
+      }),
   }),
 });
 
@@ -134,10 +147,16 @@ export const pushToAppPage = defineAction({
       title: 'Mode',
       description: '`replace`: the page shows the newest event. `append`: the page adds it to a list',
     }),
-    maxArrayLength: z.int().min(1).max(100_000).default(1_000).meta({
-      title: 'Items at most',
-      description: 'For `append`: how many items of the list the page keeps',
-    }),
+    maxArrayLength: z
+      .int()
+      .min(1)
+      .max(100_000)
+      .default(1_000)
+      .meta({
+        ...shownFor({ mode: ['append'] }),
+        title: 'Items at most',
+        description: 'How many items of the list the page keeps',
+      }),
   }),
   mentions: { field: 'appPageID', resource: 'appPage' },
 });

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { shownFor } from '../../../core/schema/shown-for.ts';
 import { namesIn } from '../names-in.ts';
 import { orderBy } from '../order-key.ts';
 import { defineListener } from './define-listener.ts';
@@ -16,19 +17,33 @@ export const postgresql = defineListener({
         description:
           '`notifications`: what NOTIFY sends while the listener is connected. `changes`: rows that are inserted, updated and deleted, without gaps; the server needs `wal_level = logical`, and the user the right to replicate',
       }),
-      channels: z.string().max(10_000).default('').meta({
-        title: 'Channels',
-        description: 'For `notifications`: names with commas between them, such as orders, stock',
-      }),
+      channels: z
+        .string()
+        .max(10_000)
+        .default('')
+        .meta({
+          ...shownFor({ source: ['notifications'] }),
+          title: 'Channels',
+          description: 'Names with commas between them, such as orders, stock',
+        }),
       tables: z
         .string()
         .max(10_000)
         .default('')
-        .meta({ title: 'Tables', description: 'For `changes`: names with commas between them, such as public.orders' }),
-      publication: z.string().max(63).default('').meta({
-        title: 'Publication',
-        description: 'For `changes`: one that exists, in place of tables',
-      }),
+        .meta({
+          ...shownFor({ source: ['changes'] }),
+          title: 'Tables',
+          description: 'Names with commas between them, such as public.orders',
+        }),
+      publication: z
+        .string()
+        .max(63)
+        .default('')
+        .meta({
+          ...shownFor({ source: ['changes'] }),
+          title: 'Publication',
+          description: 'One that exists, in place of tables',
+        }),
     })
     .superRefine(({ source, channels, tables, publication }, check) => {
       const missing = (field: string, message: string) => check.addIssue({ code: 'custom', path: [field], message });

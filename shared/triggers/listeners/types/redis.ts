@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { shownFor } from '../../../core/schema/shown-for.ts';
 import { namesIn } from '../names-in.ts';
 import { orderBy } from '../order-key.ts';
 import { defineListener } from './define-listener.ts';
@@ -16,27 +17,52 @@ export const redis = defineListener({
         description:
           '`pubsub`: messages that are published while the listener is connected. `stream`: entries of a stream, each acknowledged when it is stored',
       }),
-      channels: z.string().max(10_000).default('').meta({
-        title: 'Channels',
-        description:
-          'For `pubsub`: names with commas between them, such as orders, stock.*; one with *, ? or [ is a pattern',
-      }),
-      stream: z.string().max(1_000).default('').meta({
-        title: 'Stream',
-        description: 'For `stream`: name of the key, such as orders',
-      }),
-      consumerGroup: z.string().max(255).default('gantry').meta({
-        title: 'Consumer group',
-        description: 'For `stream`: created if there is none, from the end of the stream. A group gets each entry once',
-      }),
-      consumerName: z.string().max(255).default('').meta({
-        title: 'Consumer',
-        description: 'For `stream`: name in the group. Empty: one that is made of the id of the listener',
-      }),
-      batchSize: z.int().min(1).max(500).default(100).meta({
-        title: 'Entries at once',
-        description: 'For `stream`: how many are fetched with one command',
-      }),
+      channels: z
+        .string()
+        .max(10_000)
+        .default('')
+        .meta({
+          ...shownFor({ subscriptionType: ['pubsub'] }),
+          title: 'Channels',
+          description: 'Names with commas between them, such as orders, stock.*; one with *, ? or [ is a pattern',
+        }),
+      stream: z
+        .string()
+        .max(1_000)
+        .default('')
+        .meta({
+          ...shownFor({ subscriptionType: ['stream'] }),
+          title: 'Stream',
+          description: 'Name of the key, such as orders',
+        }),
+      consumerGroup: z
+        .string()
+        .max(255)
+        .default('gantry')
+        .meta({
+          ...shownFor({ subscriptionType: ['stream'] }),
+          title: 'Consumer group',
+          description: 'Created if there is none, from the end of the stream. A group gets each entry once',
+        }),
+      consumerName: z
+        .string()
+        .max(255)
+        .default('')
+        .meta({
+          ...shownFor({ subscriptionType: ['stream'] }),
+          title: 'Consumer',
+          description: 'Name in the group. Empty: one that is made of the id of the listener',
+        }),
+      batchSize: z
+        .int()
+        .min(1)
+        .max(500)
+        .default(100)
+        .meta({
+          ...shownFor({ subscriptionType: ['stream'] }),
+          title: 'Entries at once',
+          description: 'How many are fetched with one command',
+        }),
     })
     .superRefine(({ subscriptionType, channels, stream, consumerGroup }, check) => {
       const missing = (field: string, message: string) => check.addIssue({ code: 'custom', path: [field], message });

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { Json } from '../../../core/json.ts';
+import { shownFor } from '../../../core/schema/shown-for.ts';
 import { orderBy } from '../order-key.ts';
 import { defineListener } from './define-listener.ts';
 
@@ -31,22 +32,35 @@ export const webhook = defineListener({
       .min(1)
       .max(60)
       .default(30)
-      .meta({ title: 'Wait for the result (s)', description: 'The answer is 202 if the workflow takes longer' }),
+      .meta({
+        ...shownFor({ answerMode: ['result'] }),
+        title: 'Wait for the result (s)',
+        description: 'The answer is 202 if the workflow takes longer',
+      }),
     dedupBy: z.enum(['auto', 'none', 'header', 'query', 'body']).default('auto').meta({
       title: 'Duplicates',
       description:
         'What makes two deliveries one. `auto`: the id that the sender signs, or all that it signs; without a signature `Idempotency-Key`; `header` and `query`: the value of `dedupField`; `body`: equal bodies',
     }),
-    dedupField: z.string().max(100).default('').meta({
-      title: 'Header or parameter with the id',
-      description: 'For `header` and `query`: its name, such as X-Delivery-Id',
-    }),
+    dedupField: z
+      .string()
+      .max(100)
+      .default('')
+      .meta({
+        ...shownFor({ dedupBy: ['header', 'query'] }),
+        title: 'Header or parameter with the id',
+        description: 'Its name, such as X-Delivery-Id',
+      }),
     dedupWindowMinutes: z
       .number()
       .min(1)
       .max(MAX_WINDOW_MINUTES)
       .default(1_440)
-      .meta({ title: 'Duplicates within (min)', description: 'A delivery with the same id counts as new after it' }),
+      .meta({
+        ...shownFor({ dedupBy: ['auto', 'header', 'query', 'body'] }),
+        title: 'Duplicates within (min)',
+        description: 'A delivery with the same id counts as new after it',
+      }),
     orderBy,
     maxBodyBytes: z.int().min(1).max(100_000_000).optional().meta({
       title: 'Largest body (bytes)',
