@@ -29,32 +29,35 @@ export function WorkflowDialog({ tenantID, onCreated, onClose }: CreateProps) {
 export function QueryDialog({ tenantID, onCreated, onClose }: CreateProps) {
   const { data: forms, error } = useQuery(queryFormsRead(tenantID));
   return (
-    <Dialog title="New query" error={error} onClose={onClose}>
+    <Dialog title="New query" size="80rem" error={error} onClose={onClose}>
       {forms && <NewQuery tenantID={tenantID} forms={forms} onCreated={onCreated} />}
     </Dialog>
   );
 }
 
-export function DatasourceDialog({ tenantID, onCreated, onClose }: CreateProps) {
+export function DatasourceDialog({ tenantID, accepts, onCreated, onClose }: CreateProps) {
   const { data: forms, error } = useQuery(datasourceFormsRead(tenantID));
+  const fits = (type: string) => accepts?.({ id: '', title: '', detail: type }) ?? true;
+  const offered = forms && Object.fromEntries(Object.entries(forms).filter(([type]) => fits(type)));
   return (
     <Dialog title="New datasource" error={error} onClose={onClose}>
-      {forms && <NewDatasource tenantID={tenantID} forms={forms} onCreated={onCreated} />}
+      {offered && <NewDatasource tenantID={tenantID} forms={offered} onCreated={onCreated} />}
     </Dialog>
   );
 }
 
 interface DialogProps {
   title: string;
+  size?: string;
   error: Error | null;
   onClose: () => void;
   children: ReactNode;
 }
 
-function Dialog({ title, error, onClose, children }: DialogProps) {
+function Dialog({ title, size = 'lg', error, onClose, children }: DialogProps) {
   return (
     // A click beside the dialog must not lose typed text.
-    <Modal opened onClose={onClose} closeOnClickOutside={false} title={title} size="lg">
+    <Modal opened onClose={onClose} closeOnClickOutside={false} title={title} size={size}>
       {error && <Problem error={error} />}
       {!children && !error && <Skeleton h={240} />}
       {children}

@@ -1,8 +1,10 @@
 import { type ComponentType, createContext } from 'react';
-import type { PickedType } from '../client/references.ts';
+import type { Named, PickedType } from '../client/references.ts';
 
 export interface CreateProps {
   tenantID: string;
+  /** Whether something like it could be chosen. */
+  accepts?: ((one: Named) => boolean) | undefined;
   onCreated: (id: string) => void;
   onClose: () => void;
 }

@@ -79,6 +79,7 @@ export function Picker({ value, onChange, isFilter = false, ...shared }: Props) 
           mayList={mayList}
           nouns={nouns.several}
           takesID={shared.before === undefined}
+          accepts={shared.accepts}
           disabled={disabled}
           onCreated={onChange}
         />
@@ -128,6 +129,7 @@ export function ManyPicker({ value, onChange, canCreate = true, isLabelHidden = 
         nouns={nouns.several}
         known={undefined}
         takesID={false}
+        accepts={shared.accepts}
         disabled={disabled || !canCreate}
         onCreated={(id) => onChange([...value, id])}
       />
@@ -218,12 +220,13 @@ interface BesideProps {
   nouns: string;
   /** Whether an id can be typed in place of a choice. */
   takesID: boolean;
+  accepts: Shared['accepts'];
   disabled: boolean;
   onCreated: (id: string) => void;
 }
 
 /** Below a picker: what is wrong with its value, the way to it, and to a new one. */
-function Beside({ types, known, mayList, nouns, takesID, disabled, onCreated }: BesideProps) {
+function Beside({ types, known, mayList, nouns, takesID, accepts, disabled, onCreated }: BesideProps) {
   const may = useMay();
   const creatable = types.filter((type) => {
     const { create } = sourceOf[type];
@@ -238,7 +241,7 @@ function Beside({ types, known, mayList, nouns, takesID, disabled, onCreated }: 
         <Row gap="sm" mt={4} className="note">
           {isThere && known.type && <OpenLink type={known.type} id={known.id} />}
           {creatable.map((type) => (
-            <New key={type} type={type} onCreated={onCreated} />
+            <New key={type} {...{ type, accepts, onCreated }} />
           ))}
         </Row>
       )}
@@ -254,7 +257,7 @@ function Note({ text, isFault = false }: { text: string; isFault?: boolean }) {
   );
 }
 
-function New({ type, onCreated }: { type: PickedType; onCreated: (id: string) => void }) {
+function New({ type, accepts, onCreated }: { type: PickedType } & Pick<BesideProps, 'accepts' | 'onCreated'>) {
   const tenantID = useTenantID();
   const [isOpen, dialog] = useDisclosure(false);
   const Dialog = useContext(CreateHere)[type];
@@ -267,7 +270,7 @@ function New({ type, onCreated }: { type: PickedType; onCreated: (id: string) =>
       {isOpen && (
         <Suspense>
           <Dialog
-            tenantID={tenantID}
+            {...{ tenantID, accepts }}
             onCreated={(id) => {
               dialog.close();
               onCreated(id);
