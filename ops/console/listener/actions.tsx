@@ -8,8 +8,8 @@ import { OfferedInCode } from '../code/offered.ts';
 import { Confirm } from '../ui/confirm.tsx';
 import { faultsIn } from '../ui/faults.ts';
 import { FormDialog } from '../ui/form.tsx';
-import { JSONView } from '../ui/json.tsx';
 import { SchemaForm } from '../ui/schema-form.tsx';
+import { ActionWords } from './action-words.tsx';
 
 type Action = Schemas['Listener']['actions'][number];
 type Forms = Readonly<Record<string, Schemas['ListenerActionForm']>>;
@@ -49,7 +49,7 @@ export function Actions({ ids, listener: { actions }, forms }: Props) {
               </Group>
             )}
           </Group>
-          <JSONView value={action.actionConfig} label={`Settings of ${action.actionType}`} />
+          <ActionWords type={action.actionType} config={action.actionConfig} />
         </div>
       ))}
       {mayChange && (
