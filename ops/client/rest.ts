@@ -11739,11 +11739,12 @@ export interface components {
             required?: boolean;
             /**
              * Default value
-             * @description Taken if a call does not give the value
+             * @description Taken if a call does not give the value. Empty: the value is then null
              */
             default?: components["schemas"]["Json"];
             /**
              * Default (other name)
+             * @deprecated
              * @description Read if `default` is not set
              */
             defaultValue?: components["schemas"]["Json"];

@@ -61,8 +61,14 @@ const definition = {
   key: z.string().min(1).max(255).meta({ title: 'Name', description: 'By which the value is given and read' }),
   type: InputType.optional().meta({ title: 'Type', description: 'What values are converted to. Empty: not converted' }),
   required: z.boolean().default(false).meta({ title: 'Required', description: 'A call without the value is refused' }),
-  default: Json.optional().meta({ title: 'Default value', description: 'Taken if a call does not give the value' }),
-  defaultValue: Json.optional().meta({ title: 'Default (other name)', description: 'Read if `default` is not set' }),
+  default: Json.optional().meta({
+    title: 'Default value',
+    description: 'Taken if a call does not give the value. Empty: the value is then null',
+  }),
+  defaultValue: Json.optional().meta({
+    ...{ title: 'Default (other name)', description: 'Read if `default` is not set' },
+    deprecated: true,
+  }),
 };
 /** Text and layout that the admin UI shows beside an input. */
 const shown = { title: z.unknown(), label: z.unknown(), description: z.unknown(), placeholder: z.unknown() };

@@ -10,6 +10,11 @@ export const PAGE = 50;
 /** Names that are completed may be older than those of the server. */
 const NAMES_MS = 60_000;
 
+interface Column {
+  name: string;
+  type: string;
+}
+
 export interface TableIDs {
   tenantID: string;
   databaseSchemaName: string;
@@ -35,7 +40,7 @@ export function tablesRead(path: SchemaIDs) {
   });
 }
 
-/** The names of columns by table, by schema. */
+/** The columns by table, by schema. */
 export function tableNamesRead(tenantID: string) {
   return queryOptions({
     queryKey: ['database', tenantID, 'names'],
@@ -43,11 +48,15 @@ export function tableNamesRead(tenantID: string) {
       const { databaseMetadata } = await body(rest.GET(`${DATABASE}/metadata`, { params: { path: { tenantID } } }));
       return Object.fromEntries(
         databaseMetadata.metadata.map(({ databaseSchemaName, tables, views }) => {
-          const named = tables.map(({ databaseTableName, databaseTableColumns }): [string, string[]] => [
+          const named = tables.map(({ databaseTableName, databaseTableColumns }): [string, Column[]] => [
             databaseTableName,
-            databaseTableColumns.map(({ databaseTableColumnName }) => databaseTableColumnName),
+            databaseTableColumns.map((one) => ({
+              name: one.databaseTableColumnName,
+              type: one.databaseTableColumnType,
+            })),
           ]);
-          return [databaseSchemaName, Object.fromEntries([...views.map((name) => [name, []]), ...named])];
+          const all = [...views.map((name): [string, Column[]] => [name, []]), ...named];
+          return [databaseSchemaName, Object.fromEntries(all)] as const;
         }),
       );
     },

@@ -85,3 +85,18 @@ export async function explainDataQuery(path: QueryIDs, args: object): Promise<Qu
     rest.POST(`${QUERY}/queryTest`, { params, body: { args } as Schemas['DataQueryInputs'] }),
   )) as QueryAnswer;
 }
+
+/** The query of a test: its options, and what it asks. */
+export type DraftQuery = Schemas['DataQueryTest']['dataQuery'];
+
+/** Runs a query that is not saved as it stands, or tells how the server would execute it. */
+export async function runDraftQuery(
+  tenantID: string,
+  { dataQuery, args, explains }: { dataQuery: DraftQuery; args: object; explains: boolean },
+): Promise<QueryAnswer> {
+  const params = { path: { tenantID }, query: explains ? { explain: 'true' as const } : {} };
+  const given = { dataQuery, args } as Schemas['DataQueryTest'];
+  return (await body(
+    rest.PATCH('/api/v1/tenants/{tenantID}/queries/queryTest', { params, body: given }),
+  )) as QueryAnswer;
+}

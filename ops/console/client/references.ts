@@ -1,5 +1,6 @@
 import { keepPreviousData, queryOptions } from '@tanstack/react-query';
 import type { Permission } from './may.ts';
+import { OWN, OWN_TITLE } from './own-database.ts';
 import { APIError, body, rest } from './rest.ts';
 import type { Schemas } from './types.ts';
 
@@ -273,7 +274,12 @@ function namedWorkflow({
 
 function namedQuery({ dataQueryID, dataQueryTitle, datasourceType, dataQueryOptions }: Schemas['DataQuery']): Named {
   const inputs = (dataQueryOptions as { inputDefinitions?: unknown }).inputDefinitions;
-  return { id: dataQueryID, title: dataQueryTitle, detail: datasourceType, inputs };
+  return {
+    id: dataQueryID,
+    title: dataQueryTitle,
+    detail: datasourceType === OWN ? OWN_TITLE : datasourceType,
+    inputs,
+  };
 }
 
 function namedSource({ datasourceID, datasourceTitle, datasourceType }: Schemas['Datasource']): Named {

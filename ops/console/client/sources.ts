@@ -34,6 +34,29 @@ export function datasourceRead(path: DatasourceIDs) {
   });
 }
 
+/** Columns that are completed may be older than those of the server. */
+const TABLES_MS = 60_000;
+
+type Tables = Record<string, Record<string, { name: string; type: string }[]>>;
+
+/** The columns by table, by schema; those of a table without a schema are under an empty name. */
+export function datasourceTablesRead(path: DatasourceIDs) {
+  return queryOptions({
+    queryKey: ['datasources', path.tenantID, 'tables', path.datasourceID],
+    queryFn: async () => {
+      const { tables } = await body(rest.GET(`${DATASOURCE}/tables`, { params: { path } }));
+      const bySchema: Tables = {};
+      for (const { path: steps, columns } of tables) {
+        const schema = steps.slice(0, -1).join('.');
+        bySchema[schema] = { ...bySchema[schema], [steps.at(-1) ?? '']: columns };
+      }
+      return bySchema;
+    },
+    staleTime: TABLES_MS,
+    retry: false,
+  });
+}
+
 /** The form of each type. */
 export function datasourceFormsRead(tenantID: string) {
   return queryOptions({

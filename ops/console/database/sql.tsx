@@ -2,8 +2,9 @@ import { Button, Paper, Stack, Text } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useMemo, useState } from 'react';
 import { executeSQL, type StatementResult } from '../client/database.ts';
+import { OWN } from '../client/own-database.ts';
 import { OfferedInCode } from '../code/offered.ts';
-import { OWN, useTablesOf } from '../query/tables.ts';
+import { useTablesOf } from '../query/tables.ts';
 import { CodeEditor } from '../ui/code-editor.tsx';
 import { countOf } from '../ui/count.ts';
 import { Problem } from '../ui/problem.tsx';
@@ -22,7 +23,7 @@ export function SQLPage({ tenantID }: { tenantID: string }) {
     sessionStorage.setItem(key, next);
     setSQL(next);
   };
-  const offered = useTablesOf(OWN, tenantID);
+  const offered = useTablesOf({ tenantID, type: OWN });
   const start = (event: FormEvent) => {
     event.preventDefault();
     // The answers of the run before are not shown as those of this one.

@@ -1,29 +1,40 @@
-import { TextInput } from '@mantine/core';
+import '../query/query.css';
+import { Button, Paper, Skeleton, Stack, TextInput } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
-import { useState } from 'react';
+import { useRef, useState } from 'react';
+import { OWN, OWN_TITLE } from '../client/own-database.ts';
 import { createDataQuery, queryFormsRead } from '../client/queries-of-tenant.ts';
 import { referenceRead } from '../client/references.ts';
 import type { Schemas } from '../client/types.ts';
 import { OfferedInCode } from '../code/offered.ts';
-import { OWN, useTablesOf } from '../query/tables.ts';
+import { FoundInputs, useFoundInputs } from '../query/found-inputs.tsx';
+import { Run } from '../query/run.tsx';
+import { sending } from '../query/send-other.ts';
+import { useTablesOf } from '../query/tables.ts';
+import { useDraftRun } from '../query/use-draft-run.ts';
+import { isSQL } from '../query/view.ts';
 import { faultsIn, faultsOf } from '../ui/faults.ts';
-import { NewForm, NewPage } from '../ui/form.tsx';
+import { PageTitle } from '../ui/page.tsx';
 import { Picker } from '../ui/picker.tsx';
+import { Problem } from '../ui/problem.tsx';
 import { SchemaForm } from '../ui/schema-form.tsx';
 import { useUnresolvedFaults } from '../ui/unresolved-faults.ts';
 import { useUnsaved } from '../ui/unsaved.ts';
 
 const from = '/shell/t/$tenantID/queries/new';
 
-/** A new query: of what, by which form, under which title. */
+/** A new query: of what, by which form, under which title. It is run before it is created. */
 export function NewQueryPage() {
   const { tenantID } = useParams({ from });
   const { datasourceID } = useSearch({ from });
   const navigate = useNavigate();
   const { data: forms, error, refetch } = useQuery(queryFormsRead(tenantID));
   return (
-    <NewPage title="New query" error={error} onRetry={() => void refetch()}>
+    <>
+      <PageTitle title="New query" />
+      {error && <Problem error={error} onRetry={() => void refetch()} />}
+      {!forms && !error && <Skeleton h={320} />}
       {forms && (
         <NewQuery
           key={tenantID}
@@ -38,7 +49,7 @@ export function NewQueryPage() {
           }
         />
       )}
-    </NewPage>
+    </>
   );
 }
 
@@ -58,14 +69,19 @@ export function NewQuery({ tenantID, forms, datasourceID, onCreated }: Props) {
   const { data: source } = useQuery({ ...referenceRead(tenantID, 'datasource', chosen), enabled: !isOwn });
   const type = isOwn ? OWN : (source?.detail ?? '');
   const form = forms[type];
-  const offered = useTablesOf(type, tenantID);
+  const target = { tenantID, type, ...(!isOwn && { datasourceID: chosen }) };
+  const offered = useTablesOf(target);
   // The text of one type of query is no query of another.
   const [drafts, setDrafts] = useState<Readonly<Record<string, Readonly<Record<string, unknown>>>>>({});
   const options = drafts[chosen] ?? form?.data ?? {};
+  const change = (next: Readonly<Record<string, unknown>>) => setDrafts({ ...drafts, [chosen]: next });
+  const found = useFoundInputs(options, offered, target);
+  const draft = useDraftRun(target, found.whole);
+  const runForm = useRef<HTMLFormElement>(null);
   const create = useMutation({
     mutationFn: () =>
       createDataQuery(tenantID, {
-        ...{ dataQueryTitle: title.trim(), dataQueryOptions: options },
+        ...{ dataQueryTitle: title.trim(), dataQueryOptions: found.whole },
         ...(isOwn ? { datasourceType: OWN } : { datasourceID: chosen }),
       }),
     async onSuccess(dataQueryID) {
@@ -76,34 +92,63 @@ export function NewQuery({ tenantID, forms, datasourceID, onCreated }: Props) {
   useUnsaved(Object.keys(drafts).length > 0);
   const faults = useUnresolvedFaults(faultsOf(create.error), { dataQueryTitle: title });
   return (
-    <NewForm save={create}>
-      <TextInput
-        label="Title"
-        required
-        value={title}
-        error={faults.get('dataQueryTitle')}
-        onChange={({ currentTarget: { value } }) => setTitle(value)}
-      />
-      <Picker
-        types={['datasource']}
-        label="Datasource"
-        required
-        before={[{ id: OWN, title: "This tenant's database" }]}
-        accepts={({ detail }) => detail !== undefined && forms[detail] !== undefined}
-        value={chosen}
-        onChange={(next) => next && setChosen(next)}
-      />
-      {form && (
-        <OfferedInCode value={offered}>
-          <SchemaForm
+    <div className="query-sides">
+      <div>
+        <Paper withBorder p="md" component="section" aria-label="Query">
+          <Stack gap="sm">
+            <TextInput
+              label="Title"
+              required
+              value={title}
+              error={faults.get('dataQueryTitle')}
+              onChange={({ currentTarget: { value } }) => setTitle(value)}
+            />
+            <Picker
+              types={['datasource']}
+              label="Datasource"
+              required
+              before={[{ id: OWN, title: OWN_TITLE }]}
+              accepts={({ detail }) => detail !== undefined && forms[detail] !== undefined}
+              value={chosen}
+              onChange={(next) => next && setChosen(next)}
+            />
+            {form && (
+              <form onSubmit={sending(runForm)} noValidate>
+                <OfferedInCode value={offered}>
+                  <SchemaForm
+                    key={chosen}
+                    form={form}
+                    value={options}
+                    faults={faultsIn('dataQueryOptions', create.error)}
+                    onChange={change}
+                  />
+                </OfferedInCode>
+                <FoundInputs found={found} options={options} onDeclare={change} />
+              </form>
+            )}
+            {create.error && <Problem error={create.error} />}
+            <div>
+              <Button loading={create.isPending} onClick={() => create.mutate()}>
+                Create
+              </Button>
+            </div>
+          </Stack>
+        </Paper>
+        <Paper withBorder p="md" component="section" aria-label="Try it">
+          <Run
             key={chosen}
-            form={form}
-            value={options}
-            faults={faultsIn('dataQueryOptions', create.error)}
-            onChange={(next) => setDrafts({ ...drafts, [chosen]: next })}
+            definitions={found.whole.inputDefinitions}
+            note={
+              draft
+                ? 'It is run as it stands, before it is created: what it changes is changed.'
+                : 'You may not run a query that is not saved.'
+            }
+            run={draft?.run}
+            explain={form && isSQL(form) ? draft?.explain : undefined}
+            form={runForm}
           />
-        </OfferedInCode>
-      )}
-    </NewForm>
+        </Paper>
+      </div>
+    </div>
   );
 }

@@ -4,6 +4,7 @@ import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
 import { parseListFilter } from '../client/list-filter.ts';
 import { dataQueriesRead } from '../client/queries-of-tenant.ts';
 import type { Schemas } from '../client/types.ts';
+import { SourceName } from '../query/source-name.tsx';
 import { AssetList } from '../ui/asset-list.tsx';
 import { Icon } from '../ui/icon.tsx';
 import { May } from '../ui/may.tsx';
@@ -27,7 +28,10 @@ export function QueriesPage() {
         </Link>
       ),
     },
-    { head: 'Type', cell: ({ datasourceType }) => datasourceType },
+    {
+      head: 'Datasource',
+      cell: ({ datasourceID, datasourceType: type }) => <SourceName {...{ tenantID, datasourceID, type }} />,
+    },
     { head: 'State', cell: ({ isDisabled }) => (isDisabled ? 'Disabled' : 'Ready'), isWide: true },
     { head: 'Changed', cell: ({ updatedAt }) => <Ago at={updatedAt} />, isWide: true },
   ];

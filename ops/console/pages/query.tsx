@@ -1,20 +1,29 @@
 import { Button, Paper, Skeleton, Tabs, Text } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
-import { useState } from 'react';
+import { useRef, useState } from 'react';
+import { useMay } from '../client/may.ts';
 import {
   cloneDataQuery,
   dataQueryRead,
   deleteDataQuery,
+  explainDataQuery,
   type QueryIDs,
   queryFormsRead,
+  runDataQuery,
   saveDataQuery,
 } from '../client/queries-of-tenant.ts';
 import type { Schemas } from '../client/types.ts';
 import { OfferedInCode } from '../code/offered.ts';
+import { FoundInputs, useFoundInputs } from '../query/found-inputs.tsx';
 import { History } from '../query/history.tsx';
+import { withOneDefault } from '../query/inputs-in.ts';
 import { Run } from '../query/run.tsx';
+import { sending } from '../query/send-other.ts';
+import { SourceName } from '../query/source-name.tsx';
 import { useTablesOf } from '../query/tables.ts';
+import { useDraftRun } from '../query/use-draft-run.ts';
+import { isSQL } from '../query/view.ts';
 import { Confirm } from '../ui/confirm.tsx';
 import { faultsIn } from '../ui/faults.ts';
 import { May } from '../ui/may.tsx';
@@ -23,7 +32,6 @@ import { PageTitle } from '../ui/page.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { RowMenu } from '../ui/row-menu.tsx';
 import { SchemaForm } from '../ui/schema-form.tsx';
-import { propertiesOf } from '../ui/schema-shape.ts';
 import { useUnsaved } from '../ui/unsaved.ts';
 import { WhoChanged } from '../ui/who-changed.tsx';
 
@@ -54,24 +62,44 @@ function Query({ ids, query, form }: { ids: QueryIDs; query: DataQuery; form: Fo
   const queries = useQueryClient();
   const view = useSearch({ from });
   const navigate = useNavigate({ from: '/t/$tenantID/queries/$dataQueryID' });
-  const [saved, setSaved] = useState<Readonly<Record<string, unknown>>>(query.dataQueryOptions);
+  const [saved, setSaved] = useState<Readonly<Record<string, unknown>>>(() => withOneDefault(query.dataQueryOptions));
   const [options, setOptions] = useState(saved);
-  const offered = useTablesOf(query.datasourceType, ids.tenantID);
+  const { datasourceType: type, datasourceID } = query;
+  const source = { tenantID: ids.tenantID, type, ...(datasourceID && { datasourceID }) };
+  const offered = useTablesOf(source);
+  const found = useFoundInputs(options, offered, source);
+  const draft = useDraftRun(source, found.whole);
+  const may = useMay(`dataquery:${ids.dataQueryID}`);
+  const runForm = useRef<HTMLFormElement>(null);
   const isDirty = options !== saved;
+  // The query is run as it is shown, also before it is saved.
+  const runsDraft = isDirty && draft !== undefined;
+  const hasPlan = form !== undefined && isSQL(form);
+  const run = runsDraft ? draft.run : may('dataquery.execute') ? (args: object) => runDataQuery(ids, args) : undefined;
+  const mayExplain = hasPlan && may('dataquery.test') && may('dataquery.read');
+  const explain = runsDraft ? draft.explain : (args: object) => explainDataQuery(ids, args);
   useUnsaved(isDirty);
   const save = useMutation({
     mutationFn: async () => {
-      await saveDataQuery(ids, { dataQueryOptions: options });
-      return options;
+      await saveDataQuery(ids, { dataQueryOptions: found.whole });
+      return found.whole;
     },
     onSuccess: (sent) => {
       setSaved(sent);
+      setOptions((now) => (now === options ? sent : now));
       void queries.invalidateQueries({ queryKey: ['data-queries', ids.tenantID] });
     },
   });
   return (
     <>
-      <PageTitle title={query.dataQueryTitle} beside={<Text size="sm">{query.datasourceType}</Text>}>
+      <PageTitle
+        title={query.dataQueryTitle}
+        beside={
+          <Text size="sm">
+            <SourceName tenantID={ids.tenantID} datasourceID={datasourceID} type={type} />
+          </Text>
+        }
+      >
         <WhoChanged tenantID={ids.tenantID} assetID={ids.dataQueryID} />
         <More ids={ids} query={query} />
         <May permission="dataquery.update" on={`dataquery:${ids.dataQueryID}`}>
@@ -84,14 +112,17 @@ function Query({ ids, query, form }: { ids: QueryIDs; query: DataQuery; form: Fo
       <div className="split">
         <Paper withBorder p="md" component="section" aria-label="Query">
           {form ? (
-            <OfferedInCode value={offered}>
-              <SchemaForm
-                form={form}
-                value={options}
-                faults={faultsIn('dataQueryOptions', save.error)}
-                onChange={setOptions}
-              />
-            </OfferedInCode>
+            <form onSubmit={sending(runForm)} noValidate>
+              <OfferedInCode value={offered}>
+                <SchemaForm
+                  form={form}
+                  value={options}
+                  faults={faultsIn('dataQueryOptions', save.error)}
+                  onChange={setOptions}
+                />
+              </OfferedInCode>
+              <FoundInputs found={found} options={options} onDeclare={setOptions} />
+            </form>
           ) : (
             <Text size="sm">This server has no form for “{query.datasourceType}”.</Text>
           )}
@@ -107,11 +138,12 @@ function Query({ ids, query, form }: { ids: QueryIDs; query: DataQuery; form: Fo
             </Tabs.List>
             <Tabs.Panel value="run">
               <Run
-                key={JSON.stringify(saved.inputDefinitions)}
-                ids={ids}
-                definitions={saved.inputDefinitions}
-                isDirty={isDirty}
-                hasPlan={form !== undefined && hasPlan(form)}
+                definitions={found.whole.inputDefinitions}
+                note={noteOf({ isDirty, runsDraft })}
+                run={run}
+                explain={mayExplain ? explain : undefined}
+                onSettled={() => queries.invalidateQueries({ queryKey: ['data-query-runs', ids] })}
+                form={runForm}
               />
             </Tabs.Panel>
             <Tabs.Panel value="history">
@@ -130,10 +162,11 @@ function Query({ ids, query, form }: { ids: QueryIDs; query: DataQuery; form: Fo
   );
 }
 
-/** Whether queries by this form are SQL, whose plan a server can tell. */
-function hasPlan({ schema }: Pick<Form, 'schema'>): boolean {
-  const { query, url } = propertiesOf(schema);
-  return query?.type === 'string' && url === undefined;
+function noteOf({ isDirty, runsDraft }: { isDirty: boolean; runsDraft: boolean }): string | undefined {
+  if (!isDirty) return undefined;
+  return runsDraft
+    ? 'It is run with the changes, which are not saved yet.'
+    : 'The saved query is run, without the changes.';
 }
 
 /** Further actions on the query. */

@@ -1,40 +1,43 @@
 import { Button, Group, Stack, Text } from '@mantine/core';
-import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { type FormEvent, useState } from 'react';
-import { useMay } from '../client/may.ts';
-import { explainDataQuery, type QueryIDs, runDataQuery } from '../client/queries-of-tenant.ts';
+import { useMutation } from '@tanstack/react-query';
+import { type FormEvent, type RefObject, useState } from 'react';
+import type { QueryAnswer } from '../client/queries-of-tenant.ts';
 import { inputFields } from '../ui/as-fields.ts';
-import { enteredValues, Fields, initialValues } from '../ui/fields.tsx';
+import { enteredValues, Fields, initialValues, type Values } from '../ui/fields.tsx';
 import { JSONView } from '../ui/json.tsx';
 import { Problem } from '../ui/problem.tsx';
-import { ResultTable } from '../ui/result-table.tsx';
+import { Result } from './result.tsx';
 import { planText } from './view.ts';
 
 interface Props {
-  ids: QueryIDs;
+  /** Declared inputs, which are asked for. */
   definitions: unknown;
-  isDirty: boolean;
-  /** Whether its server can say how it would execute the query. */
-  hasPlan: boolean;
+  /** Which query is run, where that may be another one than is shown. */
+  note?: string | undefined;
+  /** Absent: the caller may not. */
+  run?: ((args: object) => Promise<QueryAnswer>) | undefined;
+  /** Absent: the caller may not, or no plan can be told. */
+  explain?: ((args: object) => Promise<QueryAnswer>) | undefined;
+  onSettled?: () => unknown;
+  /** The form, which others send too. */
+  form?: RefObject<HTMLFormElement | null>;
 }
 
-/** The saved query is run, so the page says if that is another one than is shown. */
-export function Run({ ids, definitions, isDirty, hasPlan }: Props) {
+/** Asks for the inputs of a query, runs it, and shows what it answers. */
+export function Run({ definitions, note, run, explain, onSettled, form }: Props) {
   const fields = inputFields(definitions);
-  const [values, setValues] = useState(() => initialValues(fields));
-  const may = useMay(`dataquery:${ids.dataQueryID}`);
-  const queries = useQueryClient();
-  const run = useMutation({
-    mutationFn: async (act: 'run' | 'explain') => {
-      const entered = enteredValues(fields, values);
-      return act === 'run' ? runDataQuery(ids, entered) : explainDataQuery(ids, entered);
-    },
-    onSettled: () => queries.invalidateQueries({ queryKey: ['data-query-runs', ids] }),
+  const [entered, setEntered] = useState<Values>({});
+  const values = { ...initialValues(fields), ...entered };
+  const act = useMutation({
+    mutationFn: async (verb: 'run' | 'explain') =>
+      (verb === 'run' ? run : explain)?.(enteredValues(fields, values)) ?? null,
+    onSettled: () => onSettled?.(),
   });
-  const start = (act: 'run' | 'explain') => {
+  const start = (verb: 'run' | 'explain') => {
+    if (!(verb === 'run' ? run : explain)) return;
     // The answer of the run before is not shown as that of this one.
-    run.reset();
-    run.mutate(act);
+    act.reset();
+    act.mutate(verb);
   };
   const submit = (event: FormEvent) => {
     event.preventDefault();
@@ -42,32 +45,32 @@ export function Run({ ids, definitions, isDirty, hasPlan }: Props) {
   };
   return (
     <Stack>
-      <form onSubmit={submit}>
+      <form ref={form} onSubmit={submit}>
         <Stack gap="sm">
-          <Fields fields={fields} values={values} onChange={setValues} />
-          {isDirty && <Text size="sm">The saved query is run, without the changes.</Text>}
+          <Fields fields={fields} values={values} onChange={setEntered} />
+          {note && <Text size="sm">{note}</Text>}
           <Group gap="xs">
-            {may('dataquery.execute') && (
-              <Button type="submit" loading={run.isPending}>
+            {run && (
+              <Button type="submit" loading={act.isPending}>
                 Run
               </Button>
             )}
-            {hasPlan && may('dataquery.test') && may('dataquery.read') && (
-              <Button variant="default" loading={run.isPending} onClick={() => start('explain')}>
+            {explain && (
+              <Button variant="default" loading={act.isPending} onClick={() => start('explain')}>
                 Explain
               </Button>
             )}
           </Group>
         </Stack>
       </form>
-      {run.error && <Problem error={run.error} />}
-      {run.data && run.variables === 'explain' && (
+      {act.error && <Problem error={act.error} />}
+      {act.data && act.variables === 'explain' && (
         <>
           <Text size="sm">The plan; nothing was executed.</Text>
-          <JSONView value={planText(run.data.dataQueryResult)} label="Plan" />
+          <JSONView value={planText(act.data.dataQueryResult)} label="Plan" />
         </>
       )}
-      {run.data && run.variables === 'run' && <ResultTable key={run.submittedAt} answer={run.data} />}
+      {act.data && act.variables === 'run' && <Result key={act.submittedAt} answer={act.data} />}
     </Stack>
   );
 }

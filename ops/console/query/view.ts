@@ -1,4 +1,5 @@
 import { isObject } from '../ui/is-object.ts';
+import { type Form, propertiesOf, type Schema } from '../ui/schema-shape.ts';
 
 /** The part of a query that is shown, as it stands in the address. */
 export interface QueryView {
@@ -9,6 +10,12 @@ export interface QueryView {
 export function parseQueryView({ tab, cursor }: Record<string, unknown>): QueryView {
   if (tab !== 'history') return {};
   return { tab, ...(typeof cursor === 'string' && cursor !== '' && { cursor }) };
+}
+
+/** Whether queries by a form are SQL, of which a server can tell the plan, and tables are known. */
+export function isSQL({ schema }: Form): boolean {
+  const { query, url } = propertiesOf(schema as Schema);
+  return query?.type === 'string' && url === undefined;
 }
 
 /** A plan as text. It is one value, or rows of which the last column is the plan, some with lines of its own. */

@@ -70,9 +70,10 @@ export function keyOf(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-/** All fields of an object, below or beside each other. */
+/** All fields of an object, below or beside each other, but those that only older clients use. */
 export function layoutOf(schema: Schema, type = 'VerticalLayout'): Layout {
-  const scopes = Object.keys(propertiesOf(schema)).map((name) => `#/properties/${encode(name)}`);
+  const fields = Object.entries(propertiesOf(schema)).filter(([, { deprecated }]) => deprecated !== true);
+  const scopes = fields.map(([name]) => `#/properties/${encode(name)}`);
   return { type, elements: scopes.map((scope) => ({ type: 'Control', scope })) };
 }
 

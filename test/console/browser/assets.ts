@@ -11,25 +11,41 @@ export function assetTests(stage: () => Stage): void {
     await go(path('/queries'));
     await page.getByRole('button', { name: 'New query' }).click();
     await page.getByRole('textbox', { name: 'Title' }).fill('Count');
-    await page.getByRole('button', { name: 'Add to Inputs' }).click();
-    const input = page.getByRole('group', { name: 'Inputs, 1' });
-    await input.getByRole('textbox', { name: 'Name' }).fill('rows');
-    await input.getByRole('combobox', { name: 'Type' }).click();
-    await page.getByRole('option', { name: 'number' }).click();
-    await expectAccessible(page, { name: 'query-new', shows: 'Create', schemes: ['light'] });
+    const sql = page.getByRole('textbox', { name: /^(SQL|Query)/ }).first();
+    await sql.fill('select n, n * 10 as total from generate_series(1, 3) n limit {{inputs.rows}}');
+    // The inputs are found, with a type, and the query is run before there is one.
+    await expect.poll(() => page.getByRole('combobox', { name: 'Type of rows' }).inputValue()).toBe('Number');
+    const tried = page.getByRole('region', { name: 'Try it' });
+    await tried.getByLabel('rows').fill('2');
+    await sql.press('Control+Enter');
+    await tried.getByText('2 rows').waitFor();
+    await tried.getByText('Chart', { exact: true }).click();
+    await tried.getByRole('row', { name: '2 20' }).waitFor();
+    await expectAccessible(page, { name: 'query-new', shows: 'Create' });
+    await sql.fill('select n from generate_series(1, {{inputs.rows}}) n');
     await page.getByRole('button', { name: 'Create' }).click();
     await page.getByRole('heading', { name: 'Count' }).waitFor();
+    await page.getByText("This tenant's database").waitFor();
+    const input = page.getByRole('group', { name: 'Inputs, 1' });
+    expect(await input.getByRole('textbox', { name: 'Name' }).inputValue()).toBe('rows');
+    expect(await input.getByLabel(/^Default/).count()).toBe(1);
+    await input.getByText('Taken if a call does not give the value').waitFor();
     await page
       .getByRole('textbox', { name: /^(SQL|Query)/ })
       .first()
       .fill(
         `select n, repeat('<img src=x>', case n when 205 then 100000 else 1 end) as mark from generate_series(1, {{inputs.rows}}) n`,
       );
-    await page.getByText('without the changes').waitFor();
+    // The query is run as it is shown, also before it is saved.
+    const panel = page.getByRole('tabpanel', { name: 'Run' });
+    await panel.getByRole('textbox', { name: 'rows' }).fill('7');
+    await panel.getByText('with the changes, which are not saved yet').waitFor();
+    await panel.getByRole('button', { name: 'Run' }).click();
+    await panel.getByRole('columnheader', { name: 'mark' }).waitFor();
     await page.getByRole('button', { name: 'Save' }).click();
-    await page.getByText('without the changes').waitFor({ state: 'detached' });
-    await page.getByRole('tabpanel', { name: 'Run' }).getByLabel('rows').fill('205');
-    await page.getByRole('tabpanel', { name: 'Run' }).getByRole('button', { name: 'Run' }).click();
+    await page.getByText('not saved yet').waitFor({ state: 'detached' });
+    await panel.getByRole('textbox', { name: 'rows' }).fill('205');
+    await panel.getByRole('button', { name: 'Run' }).click();
     await page.getByText('205 rows').waitFor();
     expect(await page.getByRole('cell', { name: '205', exact: true }).count()).toBe(0);
     await page.getByRole('region', { name: 'Rows of the answer' }).press('End');
