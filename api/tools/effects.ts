@@ -109,6 +109,7 @@ const startsRuns: ReadonlySet<string> = new Set([
   'redriveListenerEvents',
   'replayListenerEvent',
   'shadowReplayListenerEvent',
+  'sendTestDelivery',
 ]);
 
 const asksTenant: ReadonlySet<string> = new Set([

@@ -2604,6 +2604,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/tenants/{tenantID}/listeners/{listenerID}/refusals": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the deliveries that a listener has refused
+         * @description Returns the newest deliveries of the last day that a webhook has refused, with the reason: at most 50, of which five at once and then one in each second are recorded.
+         *
+         *     Permission: `listener.read`
+         */
+        get: operations["listListenerRefusals"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/tenants/{tenantID}/listeners/{listenerID}/events/{eventID}/shadow-replay": {
         parameters: {
             query?: never;
@@ -2642,6 +2664,28 @@ export interface paths {
         get: operations["getShadowReplay"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tenants/{tenantID}/listeners/{listenerID}/test-delivery": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send a test delivery to a webhook
+         * @description Delivers a body to the listener as its sender would, signed as its datasource says, and returns the answer. It is an event as any other, with all actions. The command that does the same is in `curl`, without the secret.
+         *
+         *     Permission: `listener.execute`
+         */
+        post: operations["sendTestDelivery"];
         delete?: never;
         options?: never;
         head?: never;
@@ -11942,6 +11986,7 @@ export interface components {
             /** @description For `cursor`; null at the end of the list */
             nextCursor: string | null;
         };
+        ListListenerRefusalsAnswer: components["schemas"]["Success"] & components["schemas"]["ListenerRefusals"];
         ListListenersAnswer: components["schemas"]["Success"] & components["schemas"]["ListenerPage"];
         ListMapChunksAnswer: components["schemas"]["Success"] & components["schemas"]["WorkflowMapChunkPage"];
         ListMyPermissionsAnswer: components["schemas"]["Success"] & components["schemas"]["HeldPermissions"];
@@ -12576,6 +12621,106 @@ export interface components {
             /** Format: uuid */
             listenerID: string;
             listenerTitle: string;
+        };
+        /**
+         * @example {
+         *       "refusalID": "01990d3e-5c00-7a10-8000-00000000001f",
+         *       "refusedAt": "2026-03-05T14:05:12.480Z",
+         *       "status": 401,
+         *       "code": "INVALID_REQUEST",
+         *       "reason": "This delivery is refused: the signature is wrong",
+         *       "address": "203.0.113.7",
+         *       "method": "POST",
+         *       "path": "/webhooks/v1/inbound/01990d3e-5c00-7a10-8000-000000000018",
+         *       "parameters": [],
+         *       "headers": [
+         *         [
+         *           "x-hub-signature-256",
+         *           "sha256=0f3a2…"
+         *         ]
+         *       ],
+         *       "bodyStart": "{\"action\":\"opened\"}",
+         *       "bodyBytes": 19,
+         *       "omitted": 0
+         *     }
+         */
+        ListenerRefusal: {
+            /** Format: uuid */
+            refusalID: string;
+            /** Format: date-time */
+            refusedAt: string;
+            /** @description The status of the answer */
+            status: number;
+            code: string;
+            reason: string;
+            /** @description The network address of the sender */
+            address: string | null;
+            method: string;
+            path: string;
+            /** @description Names of parameters of the query */
+            parameters: string[];
+            /** @description Values that may be secret are masked, and signatures are cut */
+            headers: [
+                string,
+                string
+            ][];
+            /** @description The first 2 kB of the body, if it was read; bytes that are no UTF-8 are replaced */
+            bodyStart: string | null;
+            bodyBytes: number | null;
+            /** @description Refusals before this one that were not recorded, because there were too many */
+            omitted: number;
+        };
+        ListenerRefusals: {
+            refusals: components["schemas"]["ListenerRefusal"][];
+        };
+        /**
+         * @example {
+         *       "isAccepted": true,
+         *       "status": 200,
+         *       "answer": "{\"success\":true}",
+         *       "eventID": "01990d3e-5c00-7a10-8000-00000000001f",
+         *       "url": "https://hooks.example.com/webhooks/v1/inbound/01990d3e-5c00-7a10-8000-000000000018",
+         *       "curl": "curl -i -X POST 'https://hooks.example.com/webhooks/v1/inbound/01990d3e-5c00-7a10-8000-000000000018'",
+         *       "message": "The delivery was accepted"
+         *     }
+         */
+        ListenerTestDelivered: {
+            isAccepted: boolean;
+            /** @description The status that the sender would get; null if nothing was sent */
+            status: number | null;
+            /** @description The body that the sender would get, up to 10,000 characters */
+            answer: string;
+            eventID: string | null;
+            url: string;
+            /** @description Lines for a shell that send the same delivery, with a secret that is put in */
+            curl: string;
+            /**
+             * @description What was done, for people
+             * @example Done
+             */
+            message: string;
+        };
+        /**
+         * @default {}
+         * @example {
+         *       "body": {
+         *         "id": 7
+         *       },
+         *       "headers": {
+         *         "x-github-event": "push"
+         *       }
+         *     }
+         */
+        ListenerTestDelivery: {
+            /** @description JSON, or a text that is sent as it is. Default: an object with the time */
+            body?: components["schemas"]["Json"];
+            /**
+             * @description Further headers, such as X-GitHub-Event. Those that prove the sender are added
+             * @default {}
+             */
+            headers?: {
+                [key: string]: string;
+            };
         };
         /**
          * @example {
@@ -14007,6 +14152,7 @@ export interface components {
             results: components["schemas"]["SearchResult"][];
         };
         SearchTenantAnswer: components["schemas"]["Success"] & components["schemas"]["SearchResults"];
+        SendTestDeliveryAnswer: components["schemas"]["Success"] & components["schemas"]["ListenerTestDelivered"];
         SendWorkflowEventAnswer: components["schemas"]["Success"] & components["schemas"]["WorkflowEventSent"];
         SetAiConfigAnswer: {
             /** @constant */
@@ -28552,6 +28698,66 @@ export interface operations {
             503: components["responses"]["503"];
         };
     };
+    listListenerRefusals: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description With `handling=strict` (RFC 7240), fields that are not known are a VALIDATION_ERROR; else the answer names them in `unknownFields`. */
+                Prefer?: components["parameters"]["Prefer"];
+            };
+            path: {
+                tenantID: string;
+                listenerID: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The deliveries that a listener has refused */
+            200: {
+                headers: {
+                    "Preference-Applied": components["headers"]["PreferenceApplied"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "refusals": [
+                     *         {
+                     *           "refusalID": "01990d3e-5c00-7a10-8000-00000000001f",
+                     *           "refusedAt": "2026-03-05T14:05:12.480Z",
+                     *           "status": 401,
+                     *           "code": "INVALID_REQUEST",
+                     *           "reason": "This delivery is refused: the signature is wrong",
+                     *           "address": "203.0.113.7",
+                     *           "method": "POST",
+                     *           "path": "/webhooks/v1/inbound/01990d3e-5c00-7a10-8000-000000000018",
+                     *           "parameters": [],
+                     *           "headers": [
+                     *             [
+                     *               "x-hub-signature-256",
+                     *               "sha256=0f3a2…"
+                     *             ]
+                     *           ],
+                     *           "bodyStart": "{\"action\":\"opened\"}",
+                     *           "bodyBytes": 19,
+                     *           "omitted": 0
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ListListenerRefusalsAnswer"];
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
+            429: components["responses"]["429"];
+            503: components["responses"]["503"];
+        };
+    };
     shadowReplayListenerEvent: {
         parameters: {
             query?: {
@@ -28769,6 +28975,70 @@ export interface operations {
             403: components["responses"]["403"];
             404: components["responses"]["404"];
             409: components["responses"]["409"];
+            429: components["responses"]["429"];
+            503: components["responses"]["503"];
+        };
+    };
+    sendTestDelivery: {
+        parameters: {
+            query?: {
+                /** @description Sends nothing: the answer has the command alone */
+                preview?: "true" | "false";
+            };
+            header?: {
+                /** @description With `handling=strict` (RFC 7240), fields that are not known are a VALIDATION_ERROR; else the answer names them in `unknownFields`. */
+                Prefer?: components["parameters"]["Prefer"];
+            };
+            path: {
+                tenantID: string;
+                listenerID: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "body": {
+                 *         "id": 7
+                 *       },
+                 *       "headers": {
+                 *         "x-github-event": "push"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["ListenerTestDelivery"];
+            };
+        };
+        responses: {
+            /** @description Result of "Send a test delivery to a webhook" */
+            200: {
+                headers: {
+                    "Preference-Applied": components["headers"]["PreferenceApplied"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "isAccepted": true,
+                     *       "status": 200,
+                     *       "answer": "{\"success\":true}",
+                     *       "eventID": "01990d3e-5c00-7a10-8000-00000000001f",
+                     *       "url": "https://hooks.example.com/webhooks/v1/inbound/01990d3e-5c00-7a10-8000-000000000018",
+                     *       "curl": "curl -i -X POST 'https://hooks.example.com/webhooks/v1/inbound/01990d3e-5c00-7a10-8000-000000000018'",
+                     *       "message": "The delivery was accepted"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["SendTestDeliveryAnswer"];
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
+            409: components["responses"]["409"];
+            413: components["responses"]["413"];
             429: components["responses"]["429"];
             503: components["responses"]["503"];
         };

@@ -17,6 +17,7 @@ import { describeListeners } from './describe.ts';
 import { eventRoutes } from './events.ts';
 import { findAround, findBreakers, getListener, requireActionsFit } from './find.ts';
 import { presentListener } from './present.ts';
+import { listRefusals } from './refusals.ts';
 import { Changed, type Connection, Connections, Listener, ListenerID, ListenerList, Listeners } from './schemas.ts';
 import { shadowRoutes } from './shadow-replay.ts';
 import { putListener, updateListener } from './update.ts';
@@ -139,6 +140,7 @@ export const listenerRoutes = [
   ...actionRoutes,
   ...eventRoutes,
   ...deadLetterRoutes,
+  listRefusals,
   ...shadowRoutes,
 ];
 

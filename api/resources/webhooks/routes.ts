@@ -4,6 +4,7 @@ import { exampleIDs } from '../../http/fields/example-ids.ts';
 import { Message } from '../../http/fields/response-parts.ts';
 import { activeListeners } from './health.ts';
 import { receiveDelivery } from './receive.ts';
+import { sendTestDelivery } from './test-delivery.ts';
 
 const Segment = z.string().max(2_000);
 
@@ -32,6 +33,7 @@ const delivery = {
 
 /** The contract names POST alone. Other methods are received as well if the datasource allows them: see `otherMethods`. */
 export const webhookRoutes = [
+  sendTestDelivery,
   publicRoute({
     ...delivery,
     name: 'receiveWebhook',

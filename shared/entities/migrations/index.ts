@@ -86,6 +86,7 @@ import { Migration20261127041800_TurnsOfBatches } from './Migration2026112704180
 import { Migration20261128071000_ClaimsOfDeadLetters } from './Migration20261128071000_ClaimsOfDeadLetters.ts';
 import { Migration20261128072000_EndpointMethods } from './Migration20261128072000_EndpointMethods.ts';
 import { Migration20261128100000_SecretKeys } from './Migration20261128100000_SecretKeys.ts';
+import { Migration20261128140000_ListenerRefusals } from './Migration20261128140000_ListenerRefusals.ts';
 import { migrationNames } from './names.ts';
 
 /** Classes of exactly the named migrations. */
@@ -177,6 +178,7 @@ const classes = {
   Migration20261128071000_ClaimsOfDeadLetters,
   Migration20261128072000_EndpointMethods,
   Migration20261128100000_SecretKeys,
+  Migration20261128140000_ListenerRefusals,
 } satisfies Record<(typeof migrationNames)[number], typeof Migration>;
 
 export const migrations = migrationNames.map((name) => ({ name, class: classes[name] }));

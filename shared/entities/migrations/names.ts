@@ -90,4 +90,5 @@ export const migrationNames = [
   'Migration20261128071000_ClaimsOfDeadLetters',
   'Migration20261128072000_EndpointMethods',
   'Migration20261128100000_SecretKeys',
+  'Migration20261128140000_ListenerRefusals',
 ] as const;

@@ -91,6 +91,13 @@ const rows: Record<Table, string> = {
       select $1, $3, 'A', 'webhook', id, $3 from source returning id)
     insert into listener_buffer (id, tenant_id, listener_id, event_id, buffer_name, event_data, bytes, received_at, expires_at)
     select $1, $3, id, $1, 'a', '{}', 2, $2, $2 from listener`,
+  listener_refusal: `
+    with source as (insert into datasource (id, tenant_id, datasource_title, datasource_type, datasource_options, creator_id)
+      values ($1, $3, 'A', 'webhook', '{}', $3) returning id),
+    listener as (insert into listener (id, tenant_id, listener_title, listener_type, datasource_id, creator_id)
+      select $1, $3, 'A', 'webhook', id, $3 from source returning id)
+    insert into listener_refusal (id, tenant_id, listener_id, expires_at, status, code, reason, method, path, parameters, headers, omitted)
+    select $1, $3, id, $2, 401, 'a', 'b', 'POST', 'c', '{}', '[]', 0 from listener`,
   listener_dedup: `
     insert into listener_dedup (listener_id, key, tenant_id, event_id, body_hash, expires_at) values ($1, 'a', $3, $1, '', $2)`,
   listener_usage: 'insert into listener_usage (tenant_id, day) values ($1, $2)',

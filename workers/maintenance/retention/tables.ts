@@ -60,6 +60,7 @@ export const retentions = {
   // `expires_at` is set when an event is finished, by its outcome.
   listener_event: { for: 0, old: since('expires_at') },
   listener_buffer: { for: 0, old: since('expires_at') },
+  listener_refusal: { for: 0, old: since('expires_at') },
   // A claim is kept for dead letters with its key: see `FORGET_DEDUP`.
   listener_dedup: { for: 0, old: since('greatest(expires_at, kept_until)') },
   // Longer than the period that a quota counts.

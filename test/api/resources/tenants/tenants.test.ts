@@ -314,6 +314,11 @@ async function aFullTenant(): Promise<TestTenant> {
      values ($1, $1, $2, $3, 'a', '{}', 2, now())`,
     ofListener,
   );
+  await pool.query(
+    `insert into listener_refusal (id, tenant_id, listener_id, status, code, reason, method, path, parameters, headers, omitted)
+     values ($1, $2, $3, 401, 'a', 'b', 'POST', 'c', '{}', '[]', 0)`,
+    ofListener,
+  );
   await pool.query('insert into listener_breaker (listener_id, tenant_id) values ($1, $2)', [listener.id, tenant.id]);
   await pool.query(`insert into listener_usage (tenant_id, day) values ($1, now())`, [tenant.id]);
   await pool.query(
