@@ -1,12 +1,17 @@
 import { Paper, Stack, Text } from '@mantine/core';
 import { useListenerTest } from '../client/listener-test.ts';
+import type { ListenerIDs } from '../client/listeners.ts';
+import { useMay } from '../client/may.ts';
 import type { Schemas } from '../client/types.ts';
 import { JSONView } from '../ui/json.tsx';
 import { Notice } from '../ui/notice.tsx';
 import { Clock } from '../ui/time.tsx';
+import { SendTest } from './send-test.tsx';
 
 /** Events as they come, and what the first transform makes of them. */
-export function TestMode({ listener: { listenerID, status, webhookPaths } }: { listener: Schemas['Listener'] }) {
+export function TestMode({ ids, listener }: { ids: ListenerIDs; listener: Schemas['Listener'] }) {
+  const { listenerID, status, webhookPaths } = listener;
+  const mayExecute = useMay(`listener:${listenerID}`)('listener.execute');
   const { events, refused } = useListenerTest(listenerID);
   if (refused)
     return (
@@ -16,9 +21,10 @@ export function TestMode({ listener: { listenerID, status, webhookPaths } }: { l
     );
   return (
     <Stack>
+      {mayExecute && webhookPaths.length > 0 && <SendTest ids={ids} isActive={status !== 'inactive'} />}
       <Notice tone={status === 'active' ? 'busy' : 'wait'} role="status">
         {status === 'active'
-          ? `Events are shown here as they come. ${webhookPaths.length > 0 ? `Send one to ${webhookPaths[0]}.` : ''}`
+          ? 'Events are shown here as they come.'
           : 'The listener is not active, so it receives nothing.'}
       </Notice>
       {events.map(({ key, timestamp, rawEvent, transformedEvent, transformError, dataOmitted }) => (

@@ -2,6 +2,7 @@ import { Button, Paper, Skeleton, Stack, Tabs } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
+import { refusalsRead } from '../client/listener-deliveries.ts';
 import {
   connectionsRead,
   deleteListener,
@@ -13,11 +14,13 @@ import {
 import { useMemberNames } from '../client/members.ts';
 import type { Schemas } from '../client/types.ts';
 import { Events } from '../listener/events.tsx';
+import { Refused } from '../listener/refused.tsx';
 import { Settings } from '../listener/settings.tsx';
 import { ListenerState, reasonOf } from '../listener/state.tsx';
 import { TestMode } from '../listener/test-mode.tsx';
 import { type ListenerView, parseListenerView } from '../listener/view.ts';
 import { Confirm } from '../ui/confirm.tsx';
+import { Copy } from '../ui/copy.tsx';
 import { May } from '../ui/may.tsx';
 import { NameDialog } from '../ui/name-dialog.tsx';
 import { Notice } from '../ui/notice.tsx';
@@ -35,6 +38,8 @@ export function ListenerPage() {
   const view = useSearch({ from });
   const navigate = useNavigate({ from: '/t/$tenantID/listeners/$listenerID' });
   const { data: listener, error, refetch } = useQuery(listenerRead(ids));
+  const hasAddress = listener !== undefined && listener.webhookPaths.length > 0;
+  const { data: refusals = [] } = useQuery({ ...refusalsRead(ids), enabled: hasAddress });
   const show = (next: ListenerView) => void navigate({ search: parseListenerView({ ...next }) });
   if (error)
     return (
@@ -47,21 +52,21 @@ export function ListenerPage() {
   return (
     <Stack>
       <Head ids={ids} listener={listener} />
-      <Tabs
-        value={view.tab ?? 'events'}
-        onChange={(tab) => show(tab === 'events' ? {} : { tab: tab as 'test' | 'settings' })}
-        keepMounted={false}
-      >
+      <Tabs value={view.tab ?? 'events'} onChange={(tab) => show(parseListenerView({ tab }))} keepMounted={false}>
         <Tabs.List mb="sm">
           <Tabs.Tab value="events">Events</Tabs.Tab>
+          {hasAddress && <Tabs.Tab value="refused">Refused{refusals.length > 0 && ` (${refusals.length})`}</Tabs.Tab>}
           <Tabs.Tab value="test">Live test</Tabs.Tab>
           <Tabs.Tab value="settings">Settings</Tabs.Tab>
         </Tabs.List>
         <Tabs.Panel value="events">
           <Events ids={ids} view={view} onView={show} />
         </Tabs.Panel>
+        <Tabs.Panel value="refused">
+          <Refused ids={ids} />
+        </Tabs.Panel>
         <Tabs.Panel value="test">
-          <TestMode listener={listener} />
+          <TestMode ids={ids} listener={listener} />
         </Tabs.Panel>
         <Tabs.Panel value="settings">
           <Settings ids={ids} listener={listener} />
@@ -147,7 +152,7 @@ function Head({ ids, listener }: { ids: ListenerIDs; listener: Schemas['Listener
           <div key={path}>
             <dt>Address</dt>
             <dd>
-              <code className="breaks">{path}</code>
+              <code className="breaks">{path}</code> <Copy value={location.origin + path} of="the address" />
             </dd>
           </div>
         ))}

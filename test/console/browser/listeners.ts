@@ -99,6 +99,37 @@ export function listenerTests(stage: () => Stage): void {
     await dialog.getByRole('button', { name: 'Close' }).last().click();
   });
 
+  test('a refused delivery is told with its reason; a test delivery is signed and accepted, and its command is shown', async () => {
+    const { cluster, page, go, path, tenant } = stage();
+    const options = { authType: 'github', authSecret: 'the word of both' } as const;
+    const { id } = await aListener(cluster, { tenant, title: 'From GitHub', options });
+    await go(path(`/listeners/${id}?tab=refused`));
+    await page.getByText('No delivery was refused').waitFor();
+    const headers = { 'x-hub-signature-256': `sha256=${'0'.repeat(64)}`, 'x-github-event': 'push' };
+    const address = `${cluster.baseURL}/webhooks/v1/inbound/${id}`;
+    expect((await fetch(address, { method: 'POST', headers, body: `{"text":"${HOSTILE}"}` })).status).toBe(401);
+    await page.getByRole('tab', { name: 'Refused (1)' }).waitFor();
+    await page.getByText(/401: .*the signature is wrong/).click();
+    await page.getByLabel('Headers of the refused delivery').getByText('x-github-event: push').waitFor();
+    await page.getByLabel('Body of the refused delivery').getByText('<img src=x').waitFor();
+    expect(await page.locator('img[src="x"]').count()).toBe(0);
+    await expectAccessible(page, { name: 'listener-refused', shows: 'has not taken' });
+
+    await page.getByRole('tab', { name: 'Live test' }).click();
+    const tried = page.getByRole('region', { name: 'Test delivery' });
+    await tried.getByRole('textbox', { name: 'Body' }).fill('{"ref": "main"}');
+    await tried.getByRole('textbox', { name: 'Headers' }).fill('X-GitHub-Event: push');
+    await tried.getByRole('button', { name: 'Show the curl command' }).click();
+    const command = tried.getByLabel('Command', { exact: true });
+    await command.getByText('x-hub-signature-256: sha256=').waitFor();
+    expect(await command.textContent()).not.toContain('the word of both');
+    await tried.getByRole('button', { name: 'Send' }).click();
+    await tried.getByText('Accepted: the sender would get 200.').waitFor();
+    await expectAccessible(page, { name: 'listener-tried', shows: 'Accepted' });
+    await tried.getByRole('link', { name: 'The event' }).click();
+    await page.getByLabel('Headers of the event').getByText('x-github-event: push').waitFor();
+  });
+
   test('events are shown as they come, the listener is deactivated, and its settings are a form', async () => {
     const { cluster, page, go, path, tenant } = stage();
     const script = 'return { doubled: event.body.n * 2 };';
@@ -161,19 +192,31 @@ export function listenerTests(stage: () => Stage): void {
     await page.getByRole('option', { name: 'Order approval' }).click();
     await dialog.getByRole('button', { name: 'Save' }).click();
     await dialog.waitFor({ state: 'detached' });
-    await list.getByLabel('Settings of trigger_workflow').waitFor();
+    await list.getByText('Order approval').waitFor();
+    await list.getByRole('link', { name: 'Open the workflow' }).waitFor();
     await expectAccessible(page, { name: 'listener-settings', shows: 'Actions, in their order' });
     await list.getByRole('button', { name: 'Delete' }).last().click();
     await dialog.getByRole('button', { name: 'Delete' }).click();
-    await list.getByLabel('Settings of trigger_workflow').waitFor({ state: 'detached' });
+    await list.getByText('Order approval').waitFor({ state: 'detached' });
 
     await go(path('/listeners'));
     await page.getByRole('button', { name: 'New listener' }).click();
-    await page.getByRole('combobox', { name: 'Datasource' }).click();
-    await page
-      .getByRole('option', { name: /webhook/ })
-      .first()
-      .click();
+    // Its datasource is made here: of a type that can be listened to, with the fields of the chosen authentication alone.
+    await page.getByRole('button', { name: 'New datasource' }).click();
+    await dialog.getByRole('combobox', { name: 'Type' }).click();
+    expect(await page.getByRole('option', { name: 'Excel' }).count()).toBe(0);
+    await page.getByRole('option', { name: 'Webhook' }).click();
+    await dialog.getByRole('textbox', { name: 'Title' }).fill('Hooks of GitHub');
+    const shown = (name: string) => dialog.getByLabel(name, { exact: true }).count();
+    expect([await shown('Secret'), await shown('User'), await shown('Bearer token')]).toEqual([0, 0, 0]);
+    await dialog.getByRole('combobox', { name: 'Authentication' }).click();
+    await page.getByRole('option', { name: 'github' }).click();
+    await dialog.getByLabel('Secret', { exact: true }).fill('of both sides');
+    expect([await shown('User'), await shown('Bearer token'), await shown('Algorithm')]).toEqual([0, 0, 0]);
+    await expectAccessible(page, { name: 'listener-datasource', shows: 'Previous secret', schemes: ['light'] });
+    await dialog.getByRole('button', { name: 'Create' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    await expect.poll(() => page.getByRole('combobox', { name: 'Datasource' }).inputValue()).toBe('Hooks of GitHub');
     await page.getByRole('textbox', { name: 'Title' }).fill('Made here');
     await expectAccessible(page, {
       name: 'listener-new',
