@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { newID } from '#shared/core/ids.ts';
 import type { JsonObject } from '#shared/core/json.ts';
+import { reasons } from '#shared/triggers/cron/reasons.ts';
 import { type Cluster, startCluster } from '../../support/cluster.ts';
 import { aDataQuery, aMember, anApiKey, aTenant, aWorkflow, type TestTenant } from '../../support/factories.ts';
 
@@ -236,27 +237,35 @@ describe('the ticks of a job', () => {
     const [early, ended, open] = [newID(), newID(), newID()];
     const add = async (minutesAgo: number, columns: object) => {
       const at = (minutes: number) => new Date(Date.now() - minutes * 60_000);
-      const { instance, until, outcome = 'fired' } = columns as { instance?: string; until?: number; outcome?: string };
+      const {
+        instance,
+        until,
+        outcome = 'fired',
+        reason = null,
+      } = columns as { instance?: string; until?: number; outcome?: string; reason?: string };
       await cluster.pool.query(
-        `insert into cron_tick (id, tenant_id, cron_job_id, scheduled_at, created_at, trigger_type, status, outcome, instance_id, finished_at)
-         values ($1, $2, $3, $4, $4, 'SCHEDULED', $5, $6, $7, $8)`,
+        `insert into cron_tick (id, tenant_id, cron_job_id, scheduled_at, created_at, trigger_type, status, outcome, instance_id, finished_at, reason)
+         values ($1, $2, $3, $4, $4, 'SCHEDULED', $5, $6, $7, $8, $9)`,
         [
           ...[newID(), tenant.id, id, at(minutesAgo), instance && until === undefined ? 'SCHEDULED' : 'FAILURE'],
-          ...[outcome, instance ?? null, until === undefined ? null : at(until)],
+          ...[outcome, instance ?? null, until === undefined ? null : at(until), reason],
         ],
       );
     };
-    await add(50, { outcome: 'skipped' });
+    const busy = { outcome: 'skipped', reason: reasons.busy };
+    await add(50, busy);
     await add(40, { instance: early, until: 25 });
-    await add(30, { outcome: 'skipped' });
+    await add(30, busy);
     await add(20, { instance: ended, until: 15 });
-    await add(10, { outcome: 'skipped' });
+    await add(10, busy);
     await add(8, { instance: open });
-    await add(5, { outcome: 'skipped' });
+    await add(5, busy);
+    // A pause has nothing to do with the run that happens to go on.
+    await add(4, { outcome: 'skipped', reason: reasons.paused });
 
     const { cronJobHistory } = await history(id, '?outcome=skipped');
 
-    expect(cronJobHistory.map((tick: JsonObject) => tick.blockedByInstanceID)).toEqual([open, null, early, null]);
+    expect(cronJobHistory.map((tick: JsonObject) => tick.blockedByInstanceID)).toEqual([null, open, null, early, null]);
   });
 
   test('are deleted with it', async () => {

@@ -1,6 +1,7 @@
 import { calendarOf, newestTicks } from '#shared/core/cron-calendar.ts';
 import type { MissedRunPolicy, OverlapPolicy, TickOutcome } from '#shared/triggers/cron/job.ts';
 import { dueTime, nextTick, type Timed } from '#shared/triggers/cron/next-tick.ts';
+import { reasons } from '#shared/triggers/cron/reasons.ts';
 
 /** State of a job when a worker polls it. */
 export interface JobState extends Timed {
@@ -37,20 +38,6 @@ interface Decided {
 
 /** Due ticks of one job that get a row each; earlier ones share one row. */
 const MAX_TICKS = 500;
-
-export const reasons = {
-  paused: 'The job was paused',
-  late: 'No worker could start it in time',
-  old: 'No worker could start it in time, and the window for missed runs is over',
-  replaced: 'No worker could start it in time, and a later tick stands for it',
-  busy: 'The work of an earlier tick had not ended',
-  full: 'The work of an earlier tick had not ended, and another tick waited already',
-  overtaken: 'A later tick took its place',
-  afterwards: 'Started after its time, because no worker could start it in time',
-  waits: 'It waited for the work of an earlier tick',
-  backfill: 'Started by a backfill',
-  waitsAfterwards: 'Missed in its time, it waited for the work of an earlier tick',
-} as const;
 
 /** Decides once about every tick that is due. After the clock was set back, no tick is due until the clock reaches `nextAt` again. */
 export function decideDue(job: JobState, now: number, lateMs: number): Decided {

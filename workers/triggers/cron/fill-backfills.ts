@@ -1,8 +1,8 @@
 import { calendarOf, ticksBetween } from '#shared/core/cron-calendar.ts';
 import { newID } from '#shared/core/ids.ts';
 import { inTransaction, type Pool, type PoolClient } from '#shared/db/pool.ts';
+import { reasons } from '#shared/triggers/cron/reasons.ts';
 import { roundRobinTenants } from '../../maintenance/round-robin.ts';
-import { reasons } from './decide.ts';
 
 /** Ticks that are decided in one transaction. */
 const PAGE = 100;

@@ -3,8 +3,9 @@ import type { JsonObject } from '#shared/core/json.ts';
 import { storable } from '#shared/db/storable.ts';
 import type { NewRun } from '#shared/runs/accept.ts';
 import { dueTime } from '#shared/triggers/cron/next-tick.ts';
+import { reasons } from '#shared/triggers/cron/reasons.ts';
 import { entryOfTick } from './audit-ticks.ts';
-import { type Decision, decideDue, reasons } from './decide.ts';
+import { type Decision, decideDue } from './decide.ts';
 import type { EndedRun, LockedJob, NewTick, OpenTick } from './page.ts';
 import { type StartNeeds, startTick } from './start.ts';
 

@@ -2,6 +2,7 @@ import type { Pool } from '#shared/db/pool.ts';
 import type { EntityManager } from '#shared/entities/orm.ts';
 import { CronTick } from '#shared/entities/tables/cron-tick.ts';
 import { WorkflowInstance } from '#shared/entities/tables/workflow-instance.ts';
+import { reasons } from '#shared/triggers/cron/reasons.ts';
 import { tenantRoute } from '../../../context/routes.ts';
 import { findPage } from '../../../http/fields/paging.ts';
 import { getCronJob } from '../find.ts';
@@ -53,7 +54,9 @@ async function readStarts(em: EntityManager, ticks: readonly CronTick[]): Promis
 async function readBlockers(pool: Pool, ticks: readonly CronTick[]): Promise<ReadonlyMap<string, string>> {
   const ids = ticks.flatMap(({ id, outcome }) => (outcome === 'skipped' ? [id] : []));
   if (ids.length === 0) return new Map();
-  const { rows } = await pool.query<{ id: string; instanceID: string }>(BLOCKERS, [ids]);
+  // A pause has no run that stands in the way.
+  const values = [ids, [reasons.busy, reasons.full]];
+  const { rows } = await pool.query<{ id: string; instanceID: string }>(BLOCKERS, values);
   return new Map(rows.map(({ id, instanceID }) => [id, instanceID]));
 }
 
@@ -61,4 +64,4 @@ const BLOCKERS = `
 select skipped.id, blocker.instance_id as "instanceID" from cron_tick skipped cross join lateral (
   select instance_id from cron_tick where cron_job_id = skipped.cron_job_id and scheduled_at < skipped.scheduled_at and instance_id is not null
   and (finished_at is null or finished_at >= skipped.created_at) order by scheduled_at desc limit 1
-) blocker where skipped.id = any($1::uuid[])`;
+) blocker where skipped.id = any($1::uuid[]) and skipped.reason = any($2::text[])`;
