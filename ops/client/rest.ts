@@ -9211,6 +9211,9 @@ export interface components {
          *           "isNullable": false,
          *           "notNull": true,
          *           "defaultValue": null,
+         *           "isGenerated": false,
+         *           "isIdentity": true,
+         *           "enumValues": null,
          *           "unique": true,
          *           "primaryKey": true,
          *           "check": null
@@ -9251,6 +9254,12 @@ export interface components {
             isNullable: boolean;
             notNull: boolean;
             defaultValue: string | null;
+            /** @description The server always writes it: rows are added and changed without it */
+            isGenerated: boolean;
+            /** @description The server counts its values where none is given */
+            isIdentity: boolean;
+            /** @description The values of an enum, in their order */
+            enumValues: string[] | null;
             unique: boolean;
             primaryKey: boolean;
             check: string | null;
@@ -20007,6 +20016,9 @@ export interface operations {
                      *               "isNullable": false,
                      *               "notNull": true,
                      *               "defaultValue": null,
+                     *               "isGenerated": false,
+                     *               "isIdentity": true,
+                     *               "enumValues": null,
                      *               "unique": true,
                      *               "primaryKey": true,
                      *               "check": null
@@ -20182,6 +20194,9 @@ export interface operations {
                      *             "isNullable": false,
                      *             "notNull": true,
                      *             "defaultValue": null,
+                     *             "isGenerated": false,
+                     *             "isIdentity": true,
+                     *             "enumValues": null,
                      *             "unique": true,
                      *             "primaryKey": true,
                      *             "check": null

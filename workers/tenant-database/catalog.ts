@@ -19,6 +19,12 @@ export interface Column {
   element: { kind: 'json' | 'bytes' | 'composite' | 'plain'; delimiter: string } | null;
   notNull: boolean;
   defaultValue: string | null;
+  /** Whether the server always writes it: a generated column, or an identity that takes no value. */
+  isGenerated?: boolean;
+  /** Whether the server counts its values where none is given. */
+  isIdentity?: boolean;
+  /** The values of an enum, in their order. */
+  enumValues?: string[] | null;
 }
 
 export interface Table extends TableName {
@@ -79,6 +85,10 @@ select n.nspname as schema, c.relname as table, c.oid::int8 as id, c.relkind::te
     select json_agg(json_build_object(
       'name', a.attname, 'type', format_type(a.atttypid, a.atttypmod), 'notNull', a.attnotnull,
       'defaultValue', pg_get_expr(d.adbin, d.adrelid),
+      'isGenerated', a.attgenerated <> '' or a.attidentity = 'a', 'isIdentity', a.attidentity <> '',
+      'enumValues', (
+        select json_agg(v.enumlabel order by v.enumsortorder) from pg_catalog.pg_enum v
+        where v.enumtypid = coalesce(nullif(t.typbasetype, 0), t.oid)),
       'kind', case when t.typcategory = 'A' then 'list'
                    else ${kindOf('t')} end,
       'element', case when e.oid is not null then json_build_object('kind', ${kindOf('e')}, 'delimiter', e.typdelim) end

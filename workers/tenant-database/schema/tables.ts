@@ -109,7 +109,7 @@ function presentTable({ schema, table, kind, columns, primaryKey, constraints }:
 }
 
 function presentColumn(column: Column, primaryKey: readonly string[], constraints: readonly Constraint[]): JsonObject {
-  const { name, type, notNull, defaultValue } = column;
+  const { name, type, notNull, defaultValue, isGenerated = false, isIdentity = false, enumValues = null } = column;
   const own = constraints.filter(({ columns }) => columns.length === 1 && columns[0] === name);
   return {
     databaseTableColumnName: name,
@@ -118,6 +118,9 @@ function presentColumn(column: Column, primaryKey: readonly string[], constraint
     isNullable: !notNull,
     notNull,
     defaultValue,
+    isGenerated,
+    isIdentity,
+    enumValues,
     unique: own.some((constraint) => constraint.type === 'UNIQUE' || constraint.type === 'PRIMARY KEY'),
     primaryKey: primaryKey.includes(name),
     check: own.find((constraint) => constraint.type === 'CHECK')?.check ?? null,
