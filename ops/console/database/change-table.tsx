@@ -14,6 +14,7 @@ import {
 import type { Schemas } from '../client/types.ts';
 import { JSONView } from '../ui/json.tsx';
 import { Problem } from '../ui/problem.tsx';
+import { TypeField } from './type-field.tsx';
 
 interface Props {
   title: string;
@@ -84,58 +85,98 @@ export function DropTable({ ids, ...dialog }: Dialog & { ids: TableIDs }) {
 }
 
 interface ColumnDraft {
+  /** Tells the columns apart while they are taken out. */
+  key: number;
   name: string;
   type: string;
   primaryKey: boolean;
+  notNull: boolean;
+  /** Empty: none. */
+  standard: string;
 }
 
-export function CreateTable({ ids, ...dialog }: Dialog & { ids: SchemaIDs }) {
+const plain = { type: 'text', primaryKey: false, notNull: false, standard: '' };
+
+interface CreateProps {
+  ids: SchemaIDs;
+  onDone: (table: string) => void;
+  onClose: () => void;
+}
+
+/** A new table, whose key the database counts at first. */
+export function CreateTable({ ids, onDone, onClose }: CreateProps) {
   const [name, setName] = useState('');
-  const [columns, setColumns] = useState<readonly ColumnDraft[]>([{ name: 'id', type: 'bigint', primaryKey: true }]);
-  const set = (index: number, change: Partial<ColumnDraft>) =>
-    setColumns(columns.map((one, at) => (at === index ? { ...one, ...change } : one)));
+  const [columns, setColumns] = useState<readonly ColumnDraft[]>([
+    { ...plain, key: 0, name: 'id', type: 'bigserial', primaryKey: true },
+    { ...plain, key: 1, name: '' },
+  ]);
+  const set = (key: number, change: Partial<ColumnDraft>) =>
+    setColumns(columns.map((one) => (one.key === key ? { ...one, ...change } : one)));
+  const add = () =>
+    setColumns([...columns, { ...plain, key: Math.max(0, ...columns.map(({ key }) => key)) + 1, name: '' }]);
   const table = {
     databaseTableName: name,
-    columns: columns.map((one) => ({
-      databaseTableColumnName: one.name,
-      databaseTableColumnType: one.type,
-      primaryKey: one.primaryKey,
-    })),
+    // A column that was added and not named yet is none.
+    columns: columns
+      .filter((one) => one.name !== '')
+      .map((one) => ({
+        ...{ databaseTableColumnName: one.name, databaseTableColumnType: one.type },
+        ...{ primaryKey: one.primaryKey, notNull: one.notNull },
+        ...(one.standard !== '' && { defaultValue: one.standard }),
+      })),
   } as Schemas['DatabaseTableCreate'];
   return (
     <Change
       title={`New table in ${ids.databaseSchemaName}`}
       tenantID={ids.tenantID}
       change={(preview) => createTable(ids, table, preview)}
-      {...dialog}
+      onDone={() => onDone(name)}
+      onClose={onClose}
     >
       <TextInput label="Table" required value={name} onChange={({ currentTarget: { value } }) => setName(value)} />
       {columns.map((one, index) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: columns stay in their order
-        <Group key={index} align="end" gap="xs">
+        <fieldset key={one.key} className="item" aria-label={`Settings of column ${index + 1}`}>
           <TextInput
             label={`Column ${index + 1}`}
             value={one.name}
-            onChange={({ currentTarget: { value } }) => set(index, { name: value })}
+            onChange={({ currentTarget: { value } }) => set(one.key, { name: value })}
           />
-          <TextInput
+          <TypeField
             label={`Type of column ${index + 1}`}
             value={one.type}
-            onChange={({ currentTarget: { value } }) => set(index, { type: value })}
+            onChange={(type) => set(one.key, { type })}
           />
-          <Checkbox
-            label={`Key ${index + 1}`}
-            checked={one.primaryKey}
-            onChange={({ currentTarget: { checked } }) => set(index, { primaryKey: checked })}
+          <TextInput
+            label={`Default of column ${index + 1}`}
+            placeholder="none"
+            value={one.standard}
+            onChange={({ currentTarget: { value } }) => set(one.key, { standard: value })}
           />
-        </Group>
+          <Stack gap={6}>
+            <Checkbox
+              label={`Key ${index + 1}`}
+              checked={one.primaryKey}
+              onChange={({ currentTarget: { checked } }) => set(one.key, { primaryKey: checked })}
+            />
+            <Checkbox
+              label={`Never null ${index + 1}`}
+              checked={one.notNull || one.primaryKey}
+              disabled={one.primaryKey}
+              onChange={({ currentTarget: { checked } }) => set(one.key, { notNull: checked })}
+            />
+          </Stack>
+          <Button
+            size="compact-sm"
+            variant="default"
+            aria-label={`Take out column ${one.name || index + 1}`}
+            onClick={() => setColumns(columns.filter(({ key }) => key !== one.key))}
+          >
+            Take out
+          </Button>
+        </fieldset>
       ))}
       <div>
-        <Button
-          size="xs"
-          variant="default"
-          onClick={() => setColumns([...columns, { name: '', type: 'text', primaryKey: false }])}
-        >
+        <Button size="xs" variant="default" onClick={add}>
           Add a column
         </Button>
       </div>
@@ -186,10 +227,10 @@ export function ChangeColumns({ ids, table, ...dialog }: Dialog & { ids: TableID
             value={name}
             onChange={({ currentTarget: { value } }) => set(index, { name: value })}
           />
-          <TextInput
+          <TypeField
             label={`Type of column ${index + 1}`}
             value={type}
-            onChange={({ currentTarget: { value } }) => set(index, { type: value })}
+            onChange={(next) => set(index, { type: next })}
           />
           <TextInput
             label={`Default of column ${index + 1}`}

@@ -1,3 +1,4 @@
+import { SegmentedControl } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { parseExact } from '#shared/core/lossless-json.ts';
@@ -10,10 +11,13 @@ import {
   type Row,
   type TableIDs,
 } from '../client/database.ts';
+import { APIError } from '../client/rest.ts';
 import { FormDialog } from '../ui/form.tsx';
 import { JSONView, MAX_EDITED } from '../ui/json.tsx';
 import { JSONEditor } from '../ui/json-editor.tsx';
 import { Notice } from '../ui/notice.tsx';
+import { CellField } from './cell-field.tsx';
+import { type Entry, entryOf, type TableColumn, valueOfEntry } from './cells.ts';
 
 interface Props {
   ids: TableIDs;
@@ -25,18 +29,27 @@ interface Props {
   onClose: () => void;
 }
 
-/** A row as JSON, since a field of text could tell neither null from empty nor a number from its digits. */
+type Entries = Readonly<Record<string, Entry>>;
+
+/** A row as a field for each of its columns, or as JSON. Values that are not touched are not sent. */
 export function RowDialog({ ids, table, row, onSettled, onClose }: Props) {
-  const names = table.databaseTableColumns.map(({ databaseTableColumnName }) => databaseTableColumnName);
-  const cells = row ? names.map((name) => [name, row[name]] as const) : [];
-  const isLong = ([, value]: readonly [string, unknown]) => (JSON.stringify(value)?.length ?? 0) > MAX_EDITED;
-  const leftOut = cells.filter(isLong).map(([name]) => name);
-  const [text, setText] = useState(() =>
-    JSON.stringify(Object.fromEntries(cells.filter((cell) => !isLong(cell))), null, 2),
-  );
+  const columns = table.databaseTableColumns.filter(({ isGenerated }) => !isGenerated);
+  const isLong = ({ databaseTableColumnName: name }: TableColumn) =>
+    (JSON.stringify(row?.[name])?.length ?? 0) > MAX_EDITED;
+  const leftOut = columns.filter(isLong).map(({ databaseTableColumnName }) => databaseTableColumnName);
+  const shown = columns.filter((column) => !isLong(column));
+  const [mode, setMode] = useState<'form' | 'json'>('form');
+  const [entries, setEntries] = useState<Entries>({});
+  const [text, setText] = useState('');
+  const switchTo = (next: 'form' | 'json') => {
+    if (next === 'json')
+      setText(JSON.stringify({ ...known(shown, row), ...touched(shown, entries, { lenient: true }) }, null, 2));
+    else setEntries(entriesOf(shown, text));
+    setMode(next);
+  };
   const save = useMutation({
     mutationFn: async () => {
-      const entered = parseExact(text) as Row;
+      const entered = mode === 'json' ? (parseExact(text) as Row) : touched(shown, entries);
       if (!row) return addRow(ids, entered);
       const changed = Object.entries(entered).filter(
         ([name, value]) => JSON.stringify(value) !== JSON.stringify(row[name]),
@@ -48,17 +61,87 @@ export function RowDialog({ ids, table, row, onSettled, onClose }: Props) {
       if (!error) onClose();
     },
   });
+  const faults = faultsByColumn(save.error);
   return (
     <FormDialog title={row ? 'Edit the row' : 'Add a row'} verb="Save the row" size="lg" save={save} onClose={onClose}>
-      <JSONEditor label="Row" autoFocus value={text} onChange={setText} />
+      <SegmentedControl
+        size="xs"
+        aria-label="Enter the row as"
+        value={mode}
+        onChange={(next) => switchTo(next as 'form' | 'json')}
+        data={[
+          { value: 'form', label: 'Form' },
+          { value: 'json', label: 'JSON' },
+        ]}
+      />
+      {mode === 'json' ? (
+        <JSONEditor label="Row" autoFocus value={text} onChange={setText} />
+      ) : (
+        shown.map((column) => {
+          const { databaseTableColumnName: name } = column;
+          return (
+            <CellField
+              key={name}
+              column={column}
+              entry={Object.hasOwn(entries, name) ? entries[name] : row && entryOf(column, row[name])}
+              isNew={row === undefined}
+              error={faults.get(name)}
+              onChange={(entry) => setEntries({ ...entries, [name]: entry })}
+            />
+          );
+        })
+      )}
       {leftOut.length > 0 && (
         <Notice tone="wait">
-          Too long to be edited here, and left as it is unless you add it: {leftOut.join(', ')}.
+          Too long to be edited here, and left as it is unless you add it as JSON: {leftOut.join(', ')}.
         </Notice>
       )}
       {save.error && <CurrentRows error={save.error} />}
     </FormDialog>
   );
+}
+
+/** The values that were entered. Lenient: a text that does not fit its column stays a text. */
+function touched(columns: readonly TableColumn[], entries: Entries, { lenient = false } = {}): Row {
+  return Object.fromEntries(
+    columns.flatMap((column): [string, unknown][] => {
+      const { databaseTableColumnName: name } = column;
+      const entry = entries[name];
+      if (entry === undefined) return [];
+      try {
+        return [[name, valueOfEntry(column, entry)]];
+      } catch (error) {
+        if (!lenient) throw error;
+        return [[name, entry]];
+      }
+    }),
+  );
+}
+
+function known(columns: readonly TableColumn[], row: Row | undefined): Row {
+  return row ? Object.fromEntries(columns.map(({ databaseTableColumnName: name }) => [name, row[name]])) : {};
+}
+
+/** The values of JSON by column; nothing if it is none. */
+function entriesOf(columns: readonly TableColumn[], text: string): Entries {
+  try {
+    const row = parseExact(text) as Row;
+    return Object.fromEntries(
+      columns.flatMap((column) =>
+        Object.hasOwn(row, column.databaseTableColumnName)
+          ? [[column.databaseTableColumnName, entryOf(column, row[column.databaseTableColumnName])]]
+          : [],
+      ),
+    );
+  } catch {
+    return {};
+  }
+}
+
+/** Refusals of the API by the columns that they name. */
+function faultsByColumn(error: Error | null): ReadonlyMap<string, string> {
+  const issues = error instanceof APIError ? error.issues : [];
+  return new Map(issues.map(({ path, message }) => [String(path.at(-1) ?? ''), message]));
 }
 
 /** The rows that are there instead of the one that was to be changed. */

@@ -83,7 +83,7 @@ function Tables({ tenantID, view, onView }: Props) {
           allowDeselect={false}
           onChange={(next) => next && schema && onView({ schema, table: next })}
         />
-        <Changes ids={ids} onDropped={() => onView({})} />
+        <Changes ids={ids} onDropped={() => onView({})} onMade={(made) => schema && onView({ schema, table: made })} />
       </Group>
       {tables.data && !table && (
         <Text size="sm">
@@ -99,8 +99,14 @@ function Tables({ tenantID, view, onView }: Props) {
   );
 }
 
+interface ChangesProps {
+  ids: SchemaIDs;
+  onDropped: () => void;
+  onMade: (table: string) => void;
+}
+
 /** Tables and schemas that may be made or dropped, after their SQL is shown. */
-function Changes({ ids, onDropped }: { ids: SchemaIDs; onDropped: () => void }) {
+function Changes({ ids, onDropped, onMade }: ChangesProps) {
   const may = useMay();
   const { tenantID, databaseSchemaName } = ids;
   const [asked, setAsked] = useState<'table' | 'schema' | 'drop'>();
@@ -108,6 +114,10 @@ function Changes({ ids, onDropped }: { ids: SchemaIDs; onDropped: () => void }) 
   const drop = () => {
     close();
     onDropped();
+  };
+  const open = (table: string) => {
+    close();
+    onMade(table);
   };
   return (
     <>
@@ -126,7 +136,7 @@ function Changes({ ids, onDropped }: { ids: SchemaIDs; onDropped: () => void }) 
           Drop schema
         </Button>
       )}
-      {asked === 'table' && <CreateTable ids={ids} onDone={close} onClose={close} />}
+      {asked === 'table' && <CreateTable ids={ids} onDone={open} onClose={close} />}
       {asked === 'schema' && <CreateSchema tenantID={tenantID} onDone={close} onClose={close} />}
       {asked === 'drop' && <DropSchema ids={ids} onDone={drop} onClose={close} />}
     </>

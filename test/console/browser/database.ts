@@ -10,8 +10,20 @@ export function databaseTests(stage: () => Stage): void {
     await go(path('/database'));
     await page.getByRole('button', { name: 'New table' }).click();
     await dialog.getByRole('textbox', { name: 'Table' }).fill(table);
-    await dialog.getByRole('button', { name: 'Add a column' }).click();
     await dialog.getByLabel('Column 2', { exact: true }).fill('title');
+    await dialog.getByRole('button', { name: 'Add a column' }).click();
+    await dialog.getByLabel('Column 3', { exact: true }).fill('mistaken');
+    await dialog.getByRole('button', { name: 'Take out column mistaken' }).click();
+    const addColumn = async (number: number, name: string, type: RegExp) => {
+      await dialog.getByRole('button', { name: 'Add a column' }).click();
+      await dialog.getByLabel(`Column ${number}`, { exact: true }).fill(name);
+      await dialog.getByRole('combobox', { name: `Type of column ${number}` }).click();
+      await page.getByRole('option', { name: type }).click();
+    };
+    await addColumn(3, 'sold', /^boolean/);
+    await addColumn(4, 'day', /^date/);
+    await addColumn(5, 'more', /^jsonb/);
+    await expectAccessible(page, { name: 'database-new-table', shows: 'Add a column' });
     await dialog.getByRole('button', { name: 'Show the SQL' }).click();
     await dialog
       .getByLabel('SQL of the change')
@@ -19,19 +31,25 @@ export function databaseTests(stage: () => Stage): void {
       .waitFor();
     await dialog.getByRole('button', { name: 'Run it' }).click();
     await dialog.waitFor({ state: 'detached' });
-    await page.getByRole('combobox', { name: 'Table' }).click();
-    await page.getByRole('option', { name: table }).click();
+    // The new table is open.
     await page.getByText('The table is empty.').waitFor();
 
-    for (const [id, title] of [
-      [1, HOSTILE],
-      [2, 'Bolt'],
-    ]) {
-      await page.getByRole('button', { name: 'Add a row' }).click();
-      await dialog.getByLabel('Row').fill(JSON.stringify({ id, title }));
-      await dialog.getByRole('button', { name: 'Save the row' }).click();
-      await dialog.waitFor({ state: 'detached' });
-    }
+    await page.getByRole('button', { name: 'Add a row' }).click();
+    await dialog.getByText('bigint, counted by the database').waitFor();
+    await dialog.getByRole('textbox', { name: 'title' }).fill(HOSTILE);
+    await dialog.getByRole('combobox', { name: 'sold' }).click();
+    await page.getByRole('option', { name: 'true' }).click();
+    await dialog.getByLabel('day', { exact: true }).fill('2026-03-05');
+    await dialog.getByRole('textbox', { name: 'more' }).fill('{"a": 1}');
+    await expectAccessible(page, { name: 'database-row', shows: 'Save the row' });
+    await dialog.getByRole('button', { name: 'Save the row' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    await page.getByRole('row', { name: /true.*2026-03-05.*"a": ?1/ }).waitFor();
+    await page.getByRole('button', { name: 'Add a row' }).click();
+    await dialog.getByText('JSON', { exact: true }).click();
+    await dialog.getByRole('textbox', { name: 'Row' }).fill(JSON.stringify({ id: 2, title: 'Bolt' }));
+    await dialog.getByRole('button', { name: 'Save the row' }).click();
+    await dialog.waitFor({ state: 'detached' });
     await page.getByRole('row', { name: /^1 <img src=x/ }).waitFor();
     expect(await page.getByText(/^\d+ rows$/).count()).toBe(0);
     await page.getByRole('button', { name: 'Count', exact: true }).click();
@@ -53,10 +71,20 @@ export function databaseTests(stage: () => Stage): void {
     expect((await saved).suggestedFilename()).toBe(`${table}.csv`);
     const file = await (await saved).createReadStream();
     // The filter counts: one row of two.
-    expect((await file.toArray()).join('').trimEnd().split(/\r?\n/)).toEqual(['\uFEFFid,title', '2,Bolt']);
+    expect((await file.toArray()).join('').trimEnd().split(/\r?\n/)).toEqual([
+      '\uFEFFid,title,sold,day,more',
+      '2,Bolt,,,',
+    ]);
     await page.getByRole('button', { name: 'Edit' }).click();
-    await dialog.getByLabel('Row').fill(JSON.stringify({ id: 2, title: 'Nut' }));
+    await dialog.getByRole('textbox', { name: 'title' }).fill('Nut');
+    await dialog.getByRole('combobox', { name: 'sold' }).click();
+    await page.getByRole('option', { name: 'false' }).click();
     await dialog.getByRole('button', { name: 'Save the row' }).click();
+    await page.getByRole('row', { name: /^2 Nut false/ }).waitFor();
+    await page.getByRole('button', { name: 'Edit' }).click();
+    await dialog.getByRole('button', { name: 'Set sold to null' }).click();
+    await dialog.getByRole('button', { name: 'Save the row' }).click();
+    await page.getByRole('row', { name: /^2 Nut false/ }).waitFor({ state: 'detached' });
     await page.getByRole('row', { name: /^2 Nut/ }).waitFor();
 
     const long = `repeat('<img src=x> ' || chr(8238), 100000)`;
@@ -75,10 +103,11 @@ export function databaseTests(stage: () => Stage): void {
     await page.getByRole('tab', { name: 'Columns' }).click();
     await page.getByRole('row', { name: /^id (bigint|int8) primary no/ }).waitFor();
     await page.getByRole('button', { name: 'Change columns' }).click();
-    await dialog.getByRole('button', { name: 'Drop column title' }).click();
+    for (const name of ['title', 'sold', 'day', 'more'])
+      await dialog.getByRole('button', { name: `Drop column ${name}` }).click();
     await dialog.getByRole('button', { name: 'Add a column' }).click();
     await dialog.getByLabel('Column 2', { exact: true }).fill('weight');
-    await dialog.getByLabel('Type of column 2').fill('numeric');
+    await dialog.getByRole('combobox', { name: 'Type of column 2' }).fill('numeric');
     await dialog.getByLabel('Default of column 2').fill('7');
     await expectAccessible(page, { name: 'database-columns', shows: 'Never null 2', schemes: ['light'] });
     await dialog.getByRole('button', { name: 'Show the SQL' }).click();
@@ -109,6 +138,10 @@ export function databaseTests(stage: () => Stage): void {
     const sql = async (text: string) => (await client.post('T/database/execute-raw-sql', { sql: text })).body.result;
     const rowOf = (name: RegExp) => page.getByRole('row', { name });
     const save = () => dialog.getByRole('button', { name: 'Save the row' }).click();
+    const enter = async (id: string, title: string) => {
+      await dialog.getByRole('textbox', { name: 'id' }).fill(id);
+      await dialog.getByRole('textbox', { name: 'title' }).fill(title);
+    };
     await sql(`create table ${table} (id int primary key, title text); create table ${table}_more () inherits (${table});
       insert into ${table} values (1, 'own'), (2, 'key'); insert into ${table}_more values (1, 'other')`);
     await go(path(`/database?schema=public&table=${table}`));
@@ -116,7 +149,7 @@ export function databaseTests(stage: () => Stage): void {
     await rowOf(/^2 key/)
       .getByRole('button', { name: 'Edit' })
       .click();
-    await dialog.getByLabel('Row').fill(JSON.stringify({ id: 3, title: 'key' }));
+    await enter('3', 'key');
     await save();
     await rowOf(/^3 key/).waitFor();
 
@@ -124,7 +157,7 @@ export function databaseTests(stage: () => Stage): void {
       .getByRole('button', { name: 'Edit' })
       .click();
     await sql(`delete from ${table} where id = 3`);
-    await dialog.getByLabel('Row').fill(JSON.stringify({ id: 3, title: 'lost' }));
+    await enter('3', 'lost');
     await save();
     await dialog.getByText('the row is not there').waitFor();
     await rowOf(/^3 key/).waitFor({ state: 'detached' });
@@ -133,7 +166,7 @@ export function databaseTests(stage: () => Stage): void {
     await rowOf(/^1 other/)
       .getByRole('button', { name: 'Edit' })
       .click();
-    await dialog.getByLabel('Row').fill(JSON.stringify({ id: 1, title: 'changed' }));
+    await enter('1', 'changed');
     await save();
     await rowOf(/^1 changed/).waitFor();
     await rowOf(/^1 changed/)
