@@ -47,6 +47,7 @@ export function CronJobsPage() {
         onFilter={(next) => void navigate({ search: parseListFilter({ ...next }) })}
         read={read}
         idOf={({ cronJobID }) => cronJobID}
+        titleOf={({ cronJobTitle }) => cronJobTitle}
         columns={columns}
         empty="No cron job yet."
         actions={

@@ -43,6 +43,7 @@ export function DatasourcesPage() {
       onFilter={(next) => void navigate({ search: parseListFilter({ ...next }) })}
       read={read}
       idOf={({ datasourceID }) => datasourceID}
+      titleOf={({ datasourceTitle }) => datasourceTitle}
       columns={columns}
       empty="No datasource yet."
       actions={

@@ -49,6 +49,7 @@ export function ListenersPage() {
       onFilter={(next) => void navigate({ search: parseListFilter({ ...next }) })}
       read={read}
       idOf={({ listenerID }) => listenerID}
+      titleOf={({ listenerTitle }) => listenerTitle}
       columns={columns}
       empty="No listener yet."
       actions={

@@ -44,6 +44,7 @@ export function QueriesPage() {
       onFilter={(next) => void navigate({ search: parseListFilter({ ...next }) })}
       read={read}
       idOf={({ dataQueryID }) => dataQueryID}
+      titleOf={({ dataQueryTitle }) => dataQueryTitle}
       columns={columns}
       empty="No query yet."
       actions={

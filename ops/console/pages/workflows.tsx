@@ -89,6 +89,7 @@ export function WorkflowsPage() {
         onFilter={(next) => void navigate({ search: parseListFilter({ ...next }) })}
         read={read}
         idOf={({ id }) => id}
+        titleOf={({ title }) => title}
         columns={columns}
         empty="No workflow yet."
         actions={

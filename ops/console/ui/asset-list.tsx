@@ -1,10 +1,13 @@
-import { Paper, Select, Skeleton, Text } from '@mantine/core';
+import { Checkbox, Paper, Select, Skeleton, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import type { ReactNode } from 'react';
+import { type ReactNode, useState } from 'react';
 import type { ListFilter } from '../client/list-filter.ts';
-import { useMay } from '../client/may.ts';
+import { type Permission, useMay } from '../client/may.ts';
 import { foldersRead } from '../client/reads.ts';
 import type { Schemas } from '../client/types.ts';
+import { countOf } from './count.ts';
+import { FolderTools, MoveChosen } from './folder-tools.tsx';
+import { folderChoices } from './folder-tree.ts';
 import { PageTitle } from './page.tsx';
 import { Problem } from './problem.tsx';
 import { type Column, PageButtons, Table } from './table.tsx';
@@ -24,6 +27,7 @@ interface Props<T> {
     refetch: () => unknown;
   };
   idOf: (row: T) => string;
+  titleOf: (row: T) => string;
   columns: readonly Column<T>[];
   /** Where there is nothing yet. */
   empty: string;
@@ -31,17 +35,38 @@ interface Props<T> {
 
 /** A page with the assets of one type: searched by the API, a folder at a time or all. */
 export function AssetList<T>(props: Props<T>) {
-  const { title, actions, filter, onFilter, read } = props;
+  const { tenantID, entityType, title, actions, filter, onFilter, read, idOf } = props;
   const { data, error, refetch } = read;
+  const may = useMay();
+  const { data: folders = [] } = useQuery({ ...foldersRead(tenantID, entityType), enabled: may('folder.list') });
+  const [marked, setMarked] = useState<ReadonlySet<string>>(new Set());
+  // Rows that are not shown any more are not moved unseen.
+  const chosen = (data?.rows ?? []).map(idOf).filter((id) => marked.has(id));
+  const mayMove = folders.length > 0 && may('folder.update') && may(updates[entityType]);
+  const open = (folderID: string | undefined) => onFilter({ ...filter, folderID: folderID ?? '', cursor: '' });
   return (
     <>
       <PageTitle title={title}>{actions}</PageTitle>
-      <Filters {...props} />
+      <Filters {...props} folders={folders}>
+        <FolderTools
+          {...{ tenantID, entityType, folders }}
+          current={folders.find(({ id }) => id === filter.folderID)}
+          onCurrent={open}
+        />
+        {chosen.length > 0 && (
+          <MoveChosen
+            {...{ tenantID, entityType, folders }}
+            what={countOf(chosen.length, ...nouns[entityType])}
+            ids={chosen}
+            onMoved={() => setMarked(new Set())}
+          />
+        )}
+      </Filters>
       {error && <Problem error={error} onRetry={() => void refetch()} />}
       {!data && !error && <Skeleton h={240} />}
       {data && (
         <div className="panel scroller">
-          <Rows {...props} rows={data.rows} />
+          <Rows {...props} rows={data.rows} marked={marked} onMark={mayMove ? setMarked : undefined} />
         </div>
       )}
       <PageButtons
@@ -53,9 +78,38 @@ export function AssetList<T>(props: Props<T>) {
   );
 }
 
-function Filters<T>({ tenantID, entityType, title, filter, onFilter }: Props<T>) {
-  const may = useMay();
-  const { data: folders = [] } = useQuery({ ...foldersRead(tenantID, entityType), enabled: may('folder.list') });
+/** The permission to move one of a type into a folder. */
+const updates: Record<Schemas['Folder']['entityType'], Permission> = {
+  workflow: 'workflow.update',
+  dataQuery: 'dataquery.update',
+  cronJob: 'cronjob.update',
+  listener: 'listener.update',
+  datasource: 'datasource.update',
+  widget: 'widget.update',
+  dashboard: 'dashboard.update',
+  appPage: 'appPage.update',
+};
+
+const nouns: Record<Schemas['Folder']['entityType'], [one: string, many?: string]> = {
+  workflow: ['workflow'],
+  dataQuery: ['query', 'queries'],
+  cronJob: ['cron job'],
+  listener: ['listener'],
+  datasource: ['datasource'],
+  widget: ['widget'],
+  dashboard: ['dashboard'],
+  appPage: ['page'],
+};
+
+interface FiltersProps {
+  title: string;
+  filter: ListFilter;
+  onFilter: (filter: ListFilter) => void;
+  folders: readonly Schemas['Folder'][];
+  children: ReactNode;
+}
+
+function Filters({ title, filter, onFilter, folders, children }: FiltersProps) {
   return (
     <search aria-label={`Filter ${title.toLowerCase()}`}>
       <Paper withBorder p="sm" mb="md" className="filters">
@@ -71,22 +125,43 @@ function Filters<T>({ tenantID, entityType, title, filter, onFilter }: Props<T>)
             clearable
             clearButtonProps={{ 'aria-label': 'Any folder' }}
             searchable
-            data={folders.map(({ id, folderTitle }) => ({ value: id, label: folderTitle }))}
+            data={folderChoices(folders)}
             value={filter.folderID ?? null}
             onChange={(folderID) => onFilter({ ...filter, folderID: folderID ?? '', cursor: '' })}
           />
         )}
+        {children}
       </Paper>
     </search>
   );
 }
 
-function Rows<T>({ title, rows, columns, idOf, filter, empty }: Props<T> & { rows: readonly T[] }) {
+interface RowsProps<T> extends Props<T> {
+  rows: readonly T[];
+  marked: ReadonlySet<string>;
+  /** Absent: rows are not chosen. */
+  onMark: ((marked: ReadonlySet<string>) => void) | undefined;
+}
+
+function Rows<T>({ title, rows, columns, idOf, titleOf, filter, empty, marked, onMark }: RowsProps<T>) {
   if (rows.length === 0)
     return (
       <Text p="xl" ta="center" c="dimmed">
         {filter.search || filter.folderID ? 'Nothing matches the filter.' : empty}
       </Text>
     );
-  return <Table caption={title} columns={columns} rows={rows} idOf={idOf} />;
+  const mark: Column<T> = {
+    head: 'Choose',
+    cell: (row) => (
+      <Checkbox
+        aria-label={`Choose ${titleOf(row)}`}
+        checked={marked.has(idOf(row))}
+        onChange={({ currentTarget: { checked } }) => {
+          const others = [...marked].filter((id) => id !== idOf(row));
+          onMark?.(new Set(checked ? [...others, idOf(row)] : others));
+        }}
+      />
+    ),
+  };
+  return <Table caption={title} columns={onMark ? [...columns, mark] : columns} rows={rows} idOf={idOf} />;
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { createKeyRing } from '#shared/core/key-ring.ts';
-import { aDatasource, aWorkflow } from '#test/support/factories.ts';
+import { aDataQuery, aDatasource, aWorkflow } from '#test/support/factories.ts';
 import { expectAccessible, forgetRefusals, type Stage } from './stage.ts';
 
 /** Queries and cron jobs. */
@@ -215,5 +215,46 @@ export function assetTests(stage: () => Stage): void {
     const { page, go, path } = stage();
     await go(path('/queries'));
     await expectAccessible(page, { name: 'queries', shows: 'Count' });
+  });
+
+  test('folders are made, filled, moved into each other and deleted, with what is in them kept', async () => {
+    const { cluster, page, go, path, tenant } = stage();
+    for (const title of ['Put away', 'Left out']) await aDataQuery(cluster, { tenant, title });
+    const dialog = page.getByRole('dialog');
+    const folder = page.getByRole('combobox', { name: 'Folder' });
+    const make = async (title: string) => {
+      await page.getByRole('button', { name: 'New folder' }).click();
+      await dialog.getByRole('textbox', { name: 'Title' }).fill(title);
+      await dialog.getByRole('button', { name: 'Create' }).click();
+      await dialog.waitFor({ state: 'detached' });
+    };
+    await go(path('/queries'));
+    await make('Archive');
+    await expect.poll(() => folder.inputValue()).toBe('Archive');
+    await page.getByText('Nothing matches the filter.').waitFor();
+    await make('Of last year');
+    // A folder that is made in another one is in it.
+    await expect.poll(() => folder.inputValue()).toBe('Archive / Of last year');
+    await page.getByLabel('Any folder').click();
+    await page.getByRole('checkbox', { name: 'Choose Put away' }).check();
+    await expectAccessible(page, { name: 'queries-folders', shows: 'Move 1 query' });
+    await page.getByRole('button', { name: 'Move 1 query' }).click();
+    await dialog.getByRole('combobox', { name: 'To the folder' }).click();
+    await page.getByRole('option', { name: 'Archive / Of last year' }).click();
+    await dialog.getByRole('button', { name: 'Move', exact: true }).click();
+    await dialog.waitFor({ state: 'detached' });
+    await folder.click();
+    await page.getByRole('option', { name: 'Archive / Of last year' }).click();
+    await page.getByRole('link', { name: 'Put away' }).waitFor();
+    expect(await page.getByRole('link', { name: 'Left out' }).count()).toBe(0);
+    await page.getByRole('button', { name: 'Rename or move the folder' }).click();
+    await dialog.getByRole('textbox', { name: 'Title' }).fill('Old');
+    await dialog.getByLabel('At the top').click();
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await expect.poll(() => folder.inputValue()).toBe('Old');
+    await page.getByRole('button', { name: 'Delete the folder' }).click();
+    await dialog.getByRole('button', { name: 'Delete' }).click();
+    await page.getByRole('link', { name: 'Left out' }).waitFor();
+    await page.getByRole('link', { name: 'Put away' }).waitFor();
   });
 }
