@@ -258,6 +258,12 @@ const accountSettings = createRoute({
   component: lazyPage(() => import('../pages/settings/accounts.tsx'), 'AccountSettingsPage'),
 });
 
+const bundleSettings = createRoute({
+  getParentRoute: () => settings,
+  path: '/bundles',
+  component: lazyPage(() => import('../pages/settings/bundles.tsx'), 'BundleSettingsPage'),
+});
+
 export const router = createRouter({
   routeTree: root.addChildren([
     signIn,
@@ -297,6 +303,7 @@ export const router = createRouter({
           aiSettings,
           toolSettings,
           accountSettings,
+          bundleSettings,
         ]),
       ]),
     ]),

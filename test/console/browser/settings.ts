@@ -1,6 +1,7 @@
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { expect, test } from 'vitest';
 import { startMCP } from '#api/mcp/listen.ts';
+import { newID } from '#shared/core/ids.ts';
 import { aWorkflow } from '#test/support/factories.ts';
 import { startAIProvider } from '../../servers/ai-provider.ts';
 import { expectAccessible, forgetRefusals, HOSTILE, type Stage } from './stage.ts';
@@ -208,5 +209,42 @@ export function settingsTests(stage: () => Stage): void {
       .getByText(/unheard-of/)
       .waitFor();
     for (const status of [400, 404]) forgetRefusals(stage(), status);
+  });
+
+  test('a bundle is exported; of another one it is shown what its import does, it is imported and rolled back', async () => {
+    const { page, go, path } = stage();
+    await go(path('/settings/bundles'));
+    const exported = page.getByRole('region', { name: 'Export' });
+    const imported = page.getByRole('region', { name: 'Import', exact: true });
+    const last = page.getByRole('region', { name: 'Last imports' });
+    await last.getByText('None yet.').waitFor();
+    const saved = page.waitForEvent('download');
+    await exported.getByRole('button', { name: 'Export' }).click();
+    const text = (await (await (await saved).createReadStream()).toArray()).join('');
+    expect(JSON.parse(text)).toMatchObject({ bundleVersion: 1, items: expect.any(Array) });
+    await exported.getByText(/^Saved: \d+ assets?\.$/).waitFor();
+
+    const give = (name: string, content: string) =>
+      page.locator('input[type="file"]').setInputFiles({
+        ...{ name, mimeType: 'application/json', buffer: Buffer.from(content) },
+      });
+    await give('words.json', 'no JSON');
+    await imported.getByText('words.json is no JSON').waitFor();
+    const payload = {
+      dataQueryTitle: 'From a bundle',
+      dataQueryOptions: { query: 'select 1' },
+      datasourceType: 'tenantdb',
+    };
+    const items = [{ type: 'dataQuery', id: newID(), payload }];
+    await give('bundle.json', JSON.stringify({ bundleVersion: 1, items }));
+    await imported.getByRole('row', { name: 'From a bundle Query New' }).waitFor();
+    await expectAccessible(page, { name: 'settings-bundles', shows: 'From a bundle' });
+    await imported.getByRole('button', { name: 'Import it' }).click();
+    await imported.getByText('Imported: 1 asset.').waitFor();
+    await last.getByRole('button', { name: 'Roll back' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Roll back' }).click();
+    await last.getByText('Rolled back').waitFor();
+    await go(path('/queries?search=From'));
+    await page.getByText('Nothing matches the filter.').waitFor();
   });
 }
