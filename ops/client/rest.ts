@@ -11783,7 +11783,7 @@ export interface components {
              * @description What values are converted to. Empty: not converted
              * @enum {string}
              */
-            type?: "string" | "number" | "boolean" | "object" | "array";
+            type?: "string" | "number" | "integer" | "boolean" | "date" | "datetime" | "choice" | "array" | "object";
             /**
              * Required
              * @description A call without the value is refused
@@ -11801,6 +11801,11 @@ export interface components {
              * @description Read if `default` is not set
              */
             defaultValue?: components["schemas"]["Json"];
+            /**
+             * Options
+             * @description The texts of a `choice`
+             */
+            options?: string[];
         } & {
             [key: string]: unknown;
         };

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { numberIn } from '../core/exact-number.ts';
 import { isJsonObject, Json, type JsonObject } from '../core/json.ts';
 import { readJSON } from '../core/lossless-json.ts';
+import { quote } from '../core/quote.ts';
 import { looseObject } from '../core/record.ts';
 import { type Issue, invalid } from '../core/schema/issues.ts';
 import { mismatch } from '../core/schema/parse.ts';
@@ -35,26 +36,45 @@ export function resolveInputs(
   return Object.fromEntries(resolved);
 }
 
-/** Faults of definitions: names that templates cannot read, and defaults that do not fit their type. Paths begin at the list. */
+/** Faults of definitions: names that templates cannot read, choices without options, and defaults that do not fit their type. Paths begin at the list. */
 export function definitionIssues(definitions: readonly InputDefinition[]): Issue[] {
   return definitions.flatMap((definition, at) => {
     if (isUnreadable(definition.key)) return [{ path: [at, 'key'], message: 'is a reserved name' }];
+    const ofOptions = optionIssues(definition, at);
+    if (ofOptions.length > 0) return ofOptions;
     const value = defaultOf(definition);
     if (coerce(definition, value) !== undefined) return [];
     const path = [at, definition.default == null ? 'defaultValue' : 'default'];
-    return [{ path, message: mismatch(wanted[definition.type ?? 'string'], value, path) }];
+    return [{ path, message: mismatch(wantedBy(definition), value, path) }];
   });
 }
 
+/** Limit of the options of one choice. */
+const MAX_OPTIONS = 500;
+
+function optionIssues({ type, options }: InputDefinition, at: number): Issue[] {
+  if (type !== 'choice') return [];
+  const isList =
+    Array.isArray(options) &&
+    options.every((one) => typeof one === 'string' && one !== '') &&
+    new Set(options).size === options.length;
+  if (isList && options.length > 0 && options.length <= MAX_OPTIONS) return [];
+  const path = [at, 'options'];
+  return [{ path, message: mismatch(`1 to ${MAX_OPTIONS} different texts, none of them empty`, options, path) }];
+}
+
 function mismatchOf(
-  { type = 'string' }: InputDefinition,
+  definition: InputDefinition,
   { given, isGiven, path }: { given: Json; isGiven: boolean; path: string[] },
 ): string {
-  const message = mismatch(wanted[type], given, path);
+  const message = mismatch(wantedBy(definition), given, path);
   return isGiven ? message : `the declared default does not fit: ${message}`;
 }
 
-const InputType = z.enum(['string', 'number', 'boolean', 'object', 'array']);
+export const InputType = z.enum([
+  ...(['string', 'number', 'integer', 'boolean', 'date', 'datetime'] as const),
+  ...(['choice', 'array', 'object'] as const),
+]);
 type InputType = z.infer<typeof InputType>;
 
 const definition = {
@@ -69,9 +89,17 @@ const definition = {
     ...{ title: 'Default (other name)', description: 'Read if `default` is not set' },
     deprecated: true,
   }),
+  // Checked where a definition is saved, by `definitionIssues`: those that were saved before may have anything here.
+  options: z
+    .unknown()
+    .optional()
+    .meta({ type: 'array', items: { type: 'string' }, title: 'Options', description: 'The texts of a `choice`' }),
 };
-/** Text and layout that the admin UI shows beside an input. */
-const shown = { title: z.unknown(), label: z.unknown(), description: z.unknown(), placeholder: z.unknown() };
+/** Words that forms show beside an input, and what an id in it names, such as `workflow`. */
+const shown = {
+  ...{ title: z.unknown(), label: z.unknown(), description: z.unknown(), placeholder: z.unknown() },
+  reference: z.unknown(),
+};
 const read = z.object({ ...definition, ...shown });
 /** A declared input of a workflow or a query, stored whole. Without a type the value is not converted. */
 export const InputDefinition = readBy(looseObject(definition), () => read);
@@ -81,23 +109,68 @@ function defaultOf(definition: InputDefinition): Json {
   return definition.default ?? definition.defaultValue ?? null;
 }
 
-const wanted: Readonly<Record<InputType, string>> = {
+const wanted: Readonly<Record<Exclude<InputType, 'choice'>, string>> = {
   string: 'a text',
   number: 'a number',
+  integer: 'a whole number',
   boolean: 'true or false',
+  date: 'a date such as 2026-01-31',
+  datetime: 'a date and a time with its zone, such as 2026-01-31T09:00:00Z',
   object: 'an object, or one as JSON text',
   array: 'a list, or one as JSON text',
 };
 
+function wantedBy({ type = 'string', options }: InputDefinition): string {
+  if (type !== 'choice') return wanted[type];
+  const all = optionsIn(options);
+  const more = all.length > NAMED ? `, or another of ${all.length}` : '';
+  return `one of ${all
+    .slice(0, NAMED)
+    .map((one) => quote(one))
+    .join(', ')}${more}`;
+}
+
+/** Options that a message names. */
+const NAMED = 10;
+
+function optionsIn(options: unknown): string[] {
+  return Array.isArray(options) ? options.filter((one) => typeof one === 'string') : [];
+}
+
 /** Converts a value to its declared type; null if it is empty, undefined if it cannot be converted. */
-function coerce({ type }: InputDefinition, value: Json): Json | undefined {
+function coerce({ type, options }: InputDefinition, value: Json): Json | undefined {
   if (value === null || type === undefined) return value;
-  if (type === 'string') return toText(value);
-  if (type === 'number') return toNumber(value);
-  if (type === 'boolean') return toBoolean(value);
+  return converters[type](value, options);
+}
+
+const converters: Readonly<Record<InputType, (value: Json, options: unknown) => Json | undefined>> = {
+  string: toText,
+  number: toNumber,
+  integer: toInteger,
+  boolean: toBoolean,
+  date: (value) => toFormatted(value, z.iso.date()),
+  datetime: (value) => toFormatted(value, z.iso.datetime({ offset: true })),
+  choice: toChoice,
+  array: (value) => toJSON(value, Array.isArray),
+  object: (value) => toJSON(value, isJsonObject),
+};
+
+function toJSON(value: Json, fits: (parsed: Json) => boolean): Json | undefined {
   const parsed = typeof value === 'string' ? fromJsonText(value) : value;
-  if (parsed === null || parsed === undefined) return parsed;
-  return Array.isArray(parsed) === (type === 'array') && typeof parsed === 'object' ? parsed : undefined;
+  return parsed === null || parsed === undefined || fits(parsed) ? parsed : undefined;
+}
+
+function toFormatted(value: Json, format: z.ZodType<string>): string | null | undefined {
+  if (typeof value !== 'string') return undefined;
+  const text = value.trim();
+  if (text === '') return null;
+  return format.safeParse(text).success ? text : undefined;
+}
+
+function toChoice(value: Json, options: unknown): string | null | undefined {
+  if (value === '') return null;
+  const text = toText(value);
+  return optionsIn(options).includes(text) ? text : undefined;
 }
 
 function toText(value: Json): string {
@@ -109,6 +182,13 @@ function toText(value: Json): string {
 function toNumber(value: Json): number | string | null | undefined {
   if (typeof value !== 'string') return typeof value === 'number' && Number.isFinite(value) ? value : undefined;
   return value.trim() === '' ? null : numberIn(value);
+}
+
+function toInteger(value: Json): number | string | null | undefined {
+  const number = toNumber(value);
+  // A text has more digits than a number holds.
+  const isWhole = typeof number === 'string' ? /^[+-]?\d+$/.test(number) : number === null || Number.isInteger(number);
+  return isWhole ? number : undefined;
 }
 
 const truths: ReadonlyMap<Json, boolean> = new Map<Json, boolean>([

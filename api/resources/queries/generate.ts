@@ -103,6 +103,6 @@ function instructionsFor(type: string): string {
     `You write one query for a datasource of the type ${type} (${definition?.label ?? type}), as a JSON object {"dataQueryTitle": a short title, "dataQueryOptions": the query, "assumptions": a list of sentences about all that the request left open and you decided}.`,
     `"dataQueryOptions" has this JSON Schema: ${JSON.stringify(schema)}`,
     'Use only tables and columns that the data names. Prefer queries that read; write one that changes rows only if the request says so.',
-    'A value that the caller gives at run time is {{inputs.name}}, never put between quotes. "dataQueryOptions.inputDefinitions" declares them: a list of {"key": the name, "type": "string", "number", "boolean", "object" or "array", "required": true or false}.',
+    'A value that the caller gives at run time is {{inputs.name}}, never put between quotes. "dataQueryOptions.inputDefinitions" declares them: a list of {"key": the name, "type": "string", "number", "integer", "boolean", "date", "datetime", "array" or "object", "required": true or false}.',
   ].join('\n');
 }

@@ -3,12 +3,12 @@ import { describe, expect, test } from 'vitest';
 import { AppError } from '#shared/core/errors.ts';
 import type { Json, JsonObject } from '#shared/core/json.ts';
 import { quote } from '#shared/core/quote.ts';
-import { definitionIssues, InputDefinition, resolveInputs } from '#shared/workflow/inputs.ts';
+import { definitionIssues, InputDefinition, InputType, resolveInputs } from '#shared/workflow/inputs.ts';
 
 /** The resolved value of one input of a type, or the error message. */
-function given(type: string | undefined, value: Json): unknown {
+function given(type: string | undefined, value: Json, more: JsonObject = {}): unknown {
   try {
-    return resolveInputs([InputDefinition.parse({ key: 'a', type })], { a: value }, { field: 'args' }).a;
+    return resolveInputs([InputDefinition.parse({ key: 'a', type, ...more })], { a: value }, { field: 'args' }).a;
   } catch (error) {
     return error instanceof AppError ? error.message : error;
   }
@@ -27,6 +27,25 @@ describe('inputs', () => {
     const definitions = [{ key: 'a' }, JSON.parse(`{"key":"${key}"}`)].map((one) => InputDefinition.parse(one));
 
     expect(definitionIssues(definitions)).toEqual([{ path: [1, 'key'], message: 'is a reserved name' }]);
+  });
+
+  test('that are choices are saved with options alone, and with a default that is one of them', () => {
+    const issuesOf = (more: JsonObject) =>
+      definitionIssues([InputDefinition.parse({ key: 'a', type: 'choice', ...more })]);
+    const optionsWanted = 'expected 1 to 500 different texts, none of them empty, received';
+
+    expect(issuesOf({ options: ['x', 'y'], default: 'y' })).toEqual([]);
+    expect(issuesOf({})).toEqual([{ path: [0, 'options'], message: `${optionsWanted} nothing` }]);
+    for (const options of [[], ['x', 'x'], [''], ['x', 5], Array.from({ length: 501 }, (_, n) => `${n}`)])
+      expect(issuesOf({ options })[0]?.message).toContain(optionsWanted);
+    expect(issuesOf({ options: ['x'], default: 'z' })).toEqual([
+      { path: [0, 'default'], message: 'expected one of "x", received "z"' },
+    ]);
+  });
+
+  test('whose options were saved before they had a meaning are read, and mean nothing without the type', () => {
+    expect(resolve([{ key: 'a', type: 'string', options: 'anything' }], { a: 'b' })).toEqual({ a: 'b' });
+    expect(definitionIssues([InputDefinition.parse({ key: 'a', type: 'string', options: 7 })])).toEqual([]);
   });
 
   test('all pass when none are declared', () => {
@@ -129,6 +148,36 @@ describe('a value becomes', () => {
     expect(given('array', '[1e400]')).toEqual(['1e400']);
   });
 
+  test('a whole number, also one with more digits than a number holds', () => {
+    expect(given('integer', '7')).toBe(7);
+    expect(given('integer', 2.0)).toBe(2);
+    expect(given('integer', '12345678901234567890')).toBe('12345678901234567890');
+    expect(given('integer', '')).toBeNull();
+    for (const wrong of [1.5, '1.5', '12345678901234567890.5', true, 'one'])
+      expect(given('integer', wrong)).toBe(`args.a: expected a whole number, received ${quote(wrong)}`);
+  });
+
+  test('a date, or a moment with its zone, as it is written', () => {
+    expect(given('date', ' 2028-02-29 ')).toBe('2028-02-29');
+    expect(given('datetime', '2026-01-31T09:00:00Z')).toBe('2026-01-31T09:00:00Z');
+    expect(given('datetime', '2026-01-31T09:00:00.5+01:00')).toBe('2026-01-31T09:00:00.5+01:00');
+    for (const type of ['date', 'datetime']) expect(given(type, '')).toBeNull();
+    for (const wrong of ['2026-02-29', '31.1.2026', '2026-01-31T09:00:00Z', 20_260_131])
+      expect(given('date', wrong)).toBe(`args.a: expected a date such as 2026-01-31, received ${quote(wrong)}`);
+    for (const wrong of ['2026-01-31', '2026-01-31T09:00:00', 1_769_850_000_000])
+      expect(given('datetime', wrong)).toMatch(/^args\.a: expected a date and a time with its zone, such as /);
+  });
+
+  test('one of the options', () => {
+    const options = ['small', 'large', '7'];
+    expect(given('choice', 'large', { options })).toBe('large');
+    expect(given('choice', 7, { options })).toBe('7');
+    expect(given('choice', '', { options })).toBeNull();
+    expect(given('choice', 'huge', { options })).toBe('args.a: expected one of "small", "large", "7", received "huge"');
+    const many = Array.from({ length: 12 }, (_, n) => `${n}`);
+    expect(given('choice', 'x', { options: many })).toContain('"9", or another of 12, received "x"');
+  });
+
   test('true or false', () => {
     for (const yes of [true, 'true', 'TRUE', 1, '1']) expect(given('boolean', yes)).toBe(true);
     for (const no of [false, 'false', 0, '0', '']) expect(given('boolean', no)).toBe(false);
@@ -167,7 +216,8 @@ describe('a value becomes', () => {
 test('resolved inputs do not change when resolved again', () => {
   const definition = fc.record({
     key: fc.constantFrom('a', 'b', 'c'),
-    type: fc.constantFrom(undefined, 'string', 'number', 'boolean', 'object', 'array'),
+    type: fc.constantFrom(undefined, ...InputType.options),
+    options: fc.constant(['5', 'x']),
     default: fc.constantFrom(undefined, 5, 'x', '[]', null),
   });
   const definitions = fc.uniqueArray(definition, { selector: ({ key }) => key, minLength: 1 });

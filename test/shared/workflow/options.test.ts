@@ -92,7 +92,7 @@ describe('workflow options', () => {
       ['maxRunsAtOnce', 0],
       ['priority', 3_601],
       ['class', 'urgent'],
-      ['inputDefinitions', [{ key: 'a', type: 'date' }]],
+      ['inputDefinitions', [{ key: 'a', type: 'file' }]],
       ['inputDefinitions', [{ key: 'a' }, { key: 'a' }]],
       ['inputDefinitions', [{ key: '' }]],
     ];
