@@ -78,18 +78,32 @@ test('the words of a picker', () => {
   expect(noteOf({ id: ID, title: ID, type: 'dataQuery', reason: 'hidden' })).toContain('may not see');
 });
 
-test('declared inputs have a type or take any JSON, their default as a hint, and others beside them are kept', () => {
+test('declared inputs have the field of their type, their default as a hint, and others beside them are kept', () => {
   const inputs = declaredInputs([
     { key: 'least', type: 'number', required: true, default: 10 },
     { key: 'filter', type: 'object', default: { open: true } },
     { key: 'any', label: 'Anything' },
+    { key: 'day', type: 'date' },
+    { key: 'size', type: 'choice', options: ['S', 'L', 7] },
+    { key: 'sure', type: 'boolean', required: true },
+    { key: 'maybe', type: 'boolean', required: true, default: false },
+    { key: 'query', type: 'string', reference: 'dataQuery' },
+    { key: 'other', type: 'string', reference: 'unheard of' },
     'no definition',
   ]);
 
-  expect(inputs.map(({ key, label, kind, isTyped, hint }) => [key, label, kind, isTyped, hint])).toEqual([
-    ['least', 'least', 'number', true, '10'],
-    ['filter', 'filter', 'json', true, '{"open":true}'],
-    ['any', 'Anything', 'text', false, ''],
+  expect(inputs.map(({ key, label, kind, hint }) => [key, label, kind, hint])).toEqual([
+    ['least', 'least', 'number', '10'],
+    ['filter', 'filter', 'json', '{"open":true}'],
+    ['any', 'Anything', 'any', ''],
+    ['day', 'day', 'date', ''],
+    ['size', 'size', 'choice', ''],
+    ['sure', 'sure', 'yes or no', ''],
+    ['maybe', 'maybe', 'checkbox', 'false'],
+    ['query', 'query', 'id', ''],
+    // Without a picker for it, the field is one for texts.
+    ['other', 'other', 'id', ''],
   ]);
+  expect(inputs[4]?.options).toEqual(['S', 'L']);
   expect(undeclaredKeys(inputs, { least: 1, old: 2, any: 3 })).toEqual(['old']);
 });

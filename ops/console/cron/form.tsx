@@ -125,7 +125,7 @@ export function CronJobForm({ tenantID, job, onSaved, onClose }: Props) {
           type={type}
           id={draft.subject}
           label="Inputs"
-          root={undefined}
+          root="cron"
           value={draft.inputs as Readonly<Record<string, unknown>> | undefined}
           onChange={(inputs) => set({ inputs })}
           faultOf={(key) => within.get(`inputValues.${key}`)}

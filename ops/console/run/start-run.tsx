@@ -1,14 +1,14 @@
-import { Button, Group, Modal, Select, Stack, Text } from '@mantine/core';
+import { Modal, Select, Stack, Text } from '@mantine/core';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import { workflowsRead } from '../client/reads.ts';
 import { body, rest } from '../client/rest.ts';
 import type { Schemas } from '../client/types.ts';
-import { inputFields } from '../ui/as-fields.ts';
-import type { Field } from '../ui/field.ts';
-import { enteredValues, Fields, initialValues } from '../ui/fields.tsx';
+import { faultsIn } from '../ui/faults.ts';
+import { DialogForm } from '../ui/form.tsx';
 import { Problem } from '../ui/problem.tsx';
+import { type RunInput, RunInputs } from './run-inputs.tsx';
 
 type Startable = Pick<Schemas['ListedWorkflow'], 'id' | 'workflowOptions' | 'workflowDescription'>;
 
@@ -39,46 +39,34 @@ export function StartRun({ tenantID, onClose }: { tenantID: string; onClose: () 
   );
 }
 
-/** In place of fields, for a workflow that declares no inputs. */
-const anyInputs: Field[] = [{ key: 'args', label: 'Inputs', kind: 'json', description: 'A JSON object', initial: {} }];
-
 /** Asks for the inputs of a workflow and starts its published version. */
 export function StartForm({ tenantID, workflow }: { tenantID: string; workflow: Startable }) {
-  const declared = inputFields(workflow.workflowOptions.inputDefinitions);
-  const fields = declared.length > 0 ? declared : anyInputs;
-  const [values, setValues] = useState(() => initialValues(fields));
+  const [input, setInput] = useState<RunInput>();
   const navigate = useNavigate();
   const start = useMutation({
     mutationFn: () => {
-      const entered = enteredValues(fields, values);
-      const args = (declared.length > 0 ? entered : entered.args) as Schemas['WorkflowExecute']['args'];
       const path = '/api/v1/tenants/{tenantID}/workflows/{workflowID}/execute';
       const params = { path: { tenantID, workflowID: workflow.id } };
-      return body(rest.POST(path, { params, body: { ...(args && { args }) } as Schemas['WorkflowExecute'] }));
+      const asked = (input === undefined ? {} : { args: input }) as Schemas['WorkflowExecute'];
+      return body(rest.POST(path, { params, body: asked }));
     },
     onSuccess: ({ instanceID }) =>
       navigate({ to: '/t/$tenantID/runs/$instanceID', params: { tenantID, instanceID }, search: {} }),
   });
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    start.mutate();
-  };
+  const faults = faultsIn('args', start.error);
   return (
-    <form onSubmit={submit}>
-      <Stack>
-        {workflow.workflowDescription && (
-          <Text size="sm" c="dimmed">
-            {workflow.workflowDescription}
-          </Text>
-        )}
-        <Fields fields={fields} values={values} onChange={setValues} />
-        {start.error && <Problem error={start.error} />}
-        <Group justify="flex-end">
-          <Button type="submit" loading={start.isPending}>
-            Start
-          </Button>
-        </Group>
-      </Stack>
-    </form>
+    <DialogForm verb="Start" save={start} faults={faults}>
+      {workflow.workflowDescription && (
+        <Text size="sm" c="dimmed">
+          {workflow.workflowDescription}
+        </Text>
+      )}
+      <RunInputs
+        definitions={workflow.workflowOptions.inputDefinitions}
+        value={input}
+        onChange={setInput}
+        faults={faults}
+      />
+    </DialogForm>
   );
 }

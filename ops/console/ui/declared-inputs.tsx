@@ -4,23 +4,29 @@ import type { ReactNode } from 'react';
 import { type PickedType, reasonOf, referenceRead, sourceOf } from '../client/references.ts';
 import { useTenantID } from './asset-title.tsx';
 import { type DeclaredInput, declaredInputs, undeclaredKeys } from './declared.ts';
-import type { ControlProps } from './drawn.ts';
 import { OrExpression } from './expression.tsx';
-import { CheckControl, JSONControl, NumberControl, TextControl } from './schema-control.tsx';
+import { InputControl } from './input-control.tsx';
+import { JSONControl } from './schema-control.tsx';
 import { withValueAt } from './schema-value.ts';
 import type { Templates } from './template.ts';
 
-interface Props {
-  type: PickedType;
-  id: string;
+type Values = Readonly<Record<string, unknown>>;
+
+interface Shared {
   label: string;
   description?: ReactNode;
   disabled?: boolean;
-  value: Readonly<Record<string, unknown>> | undefined;
-  onChange: (value: unknown) => void;
+  value: Values | undefined;
+  /** Undefined: no input has a value. */
+  onChange: (value: Values | undefined) => void;
   /** Absent: values only. */
   root: Templates['root'] | undefined;
   faultOf: (key: string) => string | undefined;
+}
+
+interface Props extends Shared {
+  type: PickedType;
+  id: string;
   /** The field for those whose inputs are not known. */
   other: ReactNode;
 }
@@ -32,7 +38,7 @@ export function DeclaredInputs({ type, id, other, ...form }: Props) {
   const { noun } = sourceOf[type];
   if (!data && !error) return <Skeleton h={80} />;
   const inputs = declaredInputs(data?.inputs);
-  if (inputs.length > 0) return <Inputs key={id} {...form} noun={noun} inputs={inputs} />;
+  if (inputs.length > 0) return <InputFields key={id} {...form} noun={noun} inputs={inputs} />;
   return (
     <div>
       {other}
@@ -51,9 +57,13 @@ const unread = {
   unknown: 'it could not be read',
 } as const;
 
-type FormProps = Omit<Props, 'type' | 'id' | 'other'> & { noun: string; inputs: readonly DeclaredInput[] };
+interface FieldsProps extends Shared {
+  noun: string;
+  inputs: readonly DeclaredInput[];
+}
 
-function Inputs({
+/** A field for each declared input, and for each value that the declaration does not have. */
+export function InputFields({
   noun,
   inputs,
   label,
@@ -63,9 +73,9 @@ function Inputs({
   onChange,
   root,
   faultOf,
-}: FormProps) {
+}: FieldsProps) {
   const set = (key: string, next: unknown) => {
-    const all = withValueAt(value, [key], next) as object;
+    const all = withValueAt(value, [key], next) as Values;
     onChange(Object.keys(all).length > 0 ? all : undefined);
   };
   return (
@@ -79,7 +89,7 @@ function Inputs({
             label={input.label}
             description={input.description}
             error={faultOf(input.key)}
-            required={input.isRequired === true && input.hint === ''}
+            required={input.isRequired && input.initial === undefined}
             value={value[input.key]}
             onChange={(next) => set(input.key, next)}
           >
@@ -106,12 +116,4 @@ function Inputs({
       </Stack>
     </Fieldset>
   );
-}
-
-function InputControl({ input: { kind, isTyped, hint, initial }, ...field }: ControlProps & { input: DeclaredInput }) {
-  if (!isTyped) return <JSONControl {...field} isCode={false} />;
-  if (kind === 'json') return <JSONControl {...field} isCode />;
-  if (kind === 'number') return <NumberControl {...field} hint={hint} />;
-  if (kind === 'checkbox') return <CheckControl {...field} value={field.value ?? initial} />;
-  return <TextControl {...field} hint={hint} isSecret={false} isMulti={false} language="text" />;
 }

@@ -1,17 +1,22 @@
 import { TextInput } from '@mantine/core';
+import type { ReactNode } from 'react';
 
 interface Props {
   label: string;
+  description?: ReactNode;
+  error?: ReactNode;
+  required?: boolean;
+  disabled?: boolean;
   value: string | undefined;
   onSet: (at: string | undefined) => void;
 }
 
 /** A moment that is entered in the time of the browser. */
-export function MomentInput({ label, value, onSet }: Props) {
+export function MomentInput({ value, onSet, ...shared }: Props) {
   return (
     <TextInput
+      {...shared}
       type="datetime-local"
-      label={label}
       value={value === undefined ? '' : localText(new Date(value))}
       onChange={({ currentTarget: { value: typed } }) => {
         const at = new Date(typed);

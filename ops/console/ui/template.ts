@@ -1,6 +1,6 @@
 /** Where a value may be a template, and by which word its expressions begin. */
 export interface Templates {
-  root: 'ctx' | 'event';
+  root: 'ctx' | 'event' | 'cron';
   /** Whether ids may be templates too. */
   inIDs: boolean;
 }
@@ -13,4 +13,5 @@ export function isTemplate(value: unknown): value is string {
 export const computed: Readonly<Record<Templates['root'], string>> = {
   ctx: 'Computed when the step runs',
   event: 'Computed for each event',
+  cron: 'Computed at each tick, such as {{cron.scheduledAt}}',
 };
