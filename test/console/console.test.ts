@@ -7,6 +7,7 @@ import { chatTests } from './browser/chat.ts';
 import { databaseTests } from './browser/database.ts';
 import { fleetTests } from './browser/fleet.ts';
 import { hostileTests } from './browser/hostile.ts';
+import { inputTests } from './browser/inputs.ts';
 import { largeTests } from './browser/large.ts';
 import { listenerTests } from './browser/listeners.ts';
 import { peopleTests } from './browser/people.ts';
@@ -42,6 +43,7 @@ describe.skipIf(found.path === null)('the console', () => {
   describe('workflows', () => workflowTests(() => stage));
   describe('building', () => buildingTests(() => stage));
   describe('pickers', () => pickerTests(() => stage));
+  describe('inputs', () => inputTests(() => stage));
   describe('queries and cron jobs', () => assetTests(() => stage));
   describe('listeners', () => listenerTests(() => stage));
   describe('the fleet', () => fleetTests(() => stage));

@@ -1,7 +1,7 @@
 /** The pure parts of graphs in the console: exits, bodies, the layout, edits, and words for steps. */
 import { describe, expect, test } from 'vitest';
 import { copied, stepsIn, withCopies } from '#ops/console/editor/clipboard.ts';
-import { bodyOf, type Draft, draftOf, optionsWithNotes } from '#ops/console/editor/draft.ts';
+import { bodyOf, type Draft, draftOf, optionsOf } from '#ops/console/editor/draft.ts';
 import {
   reconfigured,
   tidied,
@@ -352,9 +352,9 @@ describe('copies', () => {
 test('notes are stored in the options, beside what others keep there', () => {
   const saved = { inputDefinitions: [], canvas: { zoom: 2, notes: [] } };
   const given = draftOf({ workflowNodes: [], workflowEdges: [], workflowOptions: saved });
-  expect(optionsWithNotes(saved, given)).toBeUndefined();
+  expect(optionsOf(given)).toBe(saved);
   const note = { id: 'note-1', text: 'Read this', position: { x: 1, y: 2 }, width: 200, height: 90 };
-  const options = optionsWithNotes(saved, { ...given, notes: [note] });
+  const options = optionsOf({ ...given, notes: [note] });
   expect(options).toEqual({ inputDefinitions: [], canvas: { zoom: 2, notes: [note] } });
   expect(draftOf({ workflowNodes: [], workflowEdges: [], workflowOptions: options as object }).notes).toEqual([note]);
 });

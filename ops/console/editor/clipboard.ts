@@ -12,7 +12,7 @@ export function chosenSteps({ nodes, edges }: Draft, kinds: Kinds, ids: Readonly
   const chosen = nodes.filter(({ id, type }) => all.has(id) && !kinds[type]?.begins);
   const inside = new Set(chosen.map(({ id }) => id));
   const between = edges.filter(({ source, target }) => inside.has(source) && inside.has(target));
-  return { nodes: chosen, edges: between, notes: [] };
+  return { nodes: chosen, edges: between, notes: [], options: {} };
 }
 
 /** Chosen steps as JSON that can be pasted here or elsewhere. */

@@ -1,6 +1,7 @@
 import type { Issue, Schemas } from '../client/types.ts';
 import { type Point, pointIn } from '../graph/shown.ts';
 import { isObject } from '../ui/is-object.ts';
+import { unresolvedFaults } from '../ui/schema-value.ts';
 
 export type Config = Readonly<Record<string, unknown>>;
 
@@ -36,6 +37,8 @@ export interface Draft {
   nodes: readonly DraftNode[];
   edges: readonly DraftEdge[];
   notes: readonly Note[];
+  /** The options of the workflow. Its notes are those above. */
+  options: Config;
 }
 
 interface Saved {
@@ -55,14 +58,19 @@ export function draftOf({ workflowNodes, workflowEdges, workflowOptions }: Saved
     const config = isObject(data) ? data : {};
     return { id: String(id), type: String(type), data: config, position: pointIn(position), more };
   });
-  return { nodes, edges, notes: notesIn(workflowOptions) };
+  return { nodes, edges, notes: notesIn(workflowOptions), options: (workflowOptions ?? {}) as Config };
 }
 
-/** The options with the notes of a draft; undefined if they have the same. */
-export function optionsWithNotes(workflowOptions: object, { notes }: Draft): object | undefined {
-  if (JSON.stringify(notesIn(workflowOptions)) === JSON.stringify(notes)) return undefined;
-  const { canvas } = workflowOptions as { canvas?: unknown };
-  return { ...workflowOptions, canvas: { ...(isObject(canvas) && canvas), notes } };
+/** The options as they are saved, with the notes. */
+export function optionsOf({ options, notes }: Draft): Config {
+  if (JSON.stringify(notesIn(options)) === JSON.stringify(notes)) return options;
+  return { ...options, canvas: { ...(isObject(options.canvas) && options.canvas), notes } };
+}
+
+/** The same draft with other options; an undefined one is left out. */
+export function withOptions(draft: Draft, change: Config): Draft {
+  const options = Object.entries({ ...draft.options, ...change }).filter(([, value]) => value !== undefined);
+  return { ...draft, options: Object.fromEntries(options) };
 }
 
 function notesIn(workflowOptions: object | undefined): Note[] {
@@ -136,7 +144,8 @@ export type Faults = ReadonlyMap<string, ReadonlyMap<string, string>>;
 /** Faults of what was sent by node and, in it, by field; those of no node are under the empty name. A node that differs now has none. */
 export function faultsOf(issues: readonly Issue[], sent: Draft, now: Draft): Faults {
   const faults = new Map<string, Map<string, string>>();
-  for (const { path, message } of issues) {
+  const ofGraph = issues.filter(({ path: [field] }) => field !== 'workflowOptions');
+  for (const { path, message } of ofGraph) {
     const [list, index, ...rest] = path;
     const isNode = list === 'workflowNodes' || list === 'nodes';
     const at = isNode ? sent.nodes[Number(index)]?.id : sent.edges[Number(index)]?.source;
@@ -147,6 +156,19 @@ export function faultsOf(issues: readonly Issue[], sent: Draft, now: Draft): Fau
     faults.set(name, own.set(field.join('.'), message));
   }
   return faults;
+}
+
+/** Faults of the options that were sent, by dotted paths; those of options that differ now are left out. */
+export function optionFaultsOf(issues: readonly Issue[], sent: Draft, now: Draft): ReadonlyMap<string, string> {
+  const ofOptions = issues.filter(({ path: [field] }) => field === 'workflowOptions');
+  const faults = new Map(ofOptions.map(({ path, message }) => [path.slice(1).join('.'), message]));
+  return unresolvedFaults(faults, sent.options, now.options);
+}
+
+/** The faults of one option, by their paths in it. */
+export function faultsWithin(option: string, faults: ReadonlyMap<string, string>): ReadonlyMap<string, string> {
+  const within = [...faults].filter(([path]) => `${path}.`.startsWith(`${option}.`));
+  return new Map(within.map(([path, message]) => [path.slice(option.length + 1), message]));
 }
 
 /** Whether the config of a node or an edge that leaves it is another one; its position does not count. */

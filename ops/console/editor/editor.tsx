@@ -4,7 +4,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { lazy, Suspense, useMemo, useState } from 'react';
 import { useMay } from '../client/may.ts';
 import { APIError } from '../client/rest.ts';
-import type { Schemas } from '../client/types.ts';
+import type { Issue, Schemas } from '../client/types.ts';
 import { saveWorkflow } from '../client/workflows.ts';
 import type { Kinds } from '../graph/kinds.ts';
 import { Icon } from '../ui/icon.tsx';
@@ -14,7 +14,7 @@ import { PageTitle } from '../ui/page.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { useUnsaved } from '../ui/unsaved.ts';
 import { WhoChanged } from '../ui/who-changed.tsx';
-import { bodyOf, draftOf, faultsOf, optionsWithNotes } from './draft.ts';
+import { bodyOf, draftOf, faultsOf, optionFaultsOf, optionsOf } from './draft.ts';
 import { useLastTest } from './last-test.ts';
 import { Studio } from './studio.tsx';
 import { useUndo } from './use-undo.tsx';
@@ -27,6 +27,8 @@ const TestRun = lazy(() => import('./run-dialogs.tsx').then(({ TestRun: one }) =
 const RunPublished = lazy(() => import('./run-dialogs.tsx').then(({ RunPublished: one }) => ({ default: one })));
 
 type Workflow = Schemas['Workflow'];
+const none: readonly Issue[] = [];
+
 type Dialog = 'versions' | 'settings' | 'test' | 'run';
 
 interface Props {
@@ -52,8 +54,11 @@ export function Editor({ tenantID, workflow, kinds, onReload }: Props) {
   const save = useMutation({
     onMutate: () => draft,
     mutationFn: async ({ isDraft, over = base.versionNumber }: { isDraft: boolean; over?: number }) => {
-      const options = optionsWithNotes(base.workflowOptions, draft) as Schemas['WorkflowUpdate']['workflowOptions'];
-      const change = { title, ...bodyOf(draft), ...(options && { workflowOptions: options }), draft: isDraft };
+      const options = optionsOf(draft);
+      // Options that are not changed stay those of an author who has saved meanwhile.
+      const isOther = JSON.stringify(options) !== JSON.stringify(base.workflowOptions);
+      const workflowOptions = options as Schemas['WorkflowUpdate']['workflowOptions'];
+      const change = { title, ...bodyOf(draft), ...(isOther && { workflowOptions }), draft: isDraft };
       const next = await saveWorkflow(ids, change, over);
       return { next, sent: draft };
     },
@@ -69,15 +74,11 @@ export function Editor({ tenantID, workflow, kinds, onReload }: Props) {
     },
   });
   const refused = save.error instanceof APIError ? save.error : undefined;
-  const [ofOptions, ofGraph] = useMemo(() => {
-    const { options = [], graph = [] } = Object.groupBy(refused?.issues ?? [], ({ path: [field] }) =>
-      field === 'workflowOptions' ? 'options' : 'graph',
-    );
-    return [options, graph];
-  }, [refused]);
+  const issues = refused?.issues ?? none;
   const sent = save.context ?? draft;
-  const faults = useMemo(() => faultsOf(ofGraph, sent, draft), [ofGraph, sent, draft]);
-  const isCorrected = ofGraph.length > 0 && ofOptions.length === 0 && faults.size === 0;
+  const faults = useMemo(() => faultsOf(issues, sent, draft), [issues, sent, draft]);
+  const optionFaults = useMemo(() => optionFaultsOf(issues, sent, draft), [issues, sent, draft]);
+  const isCorrected = issues.length > 0 && optionFaults.size === 0 && faults.size === 0;
   const mayChange = useMay(`workflow:${workflow.id}`)('workflow.update');
   const [testID, noteTest] = useLastTest(workflow.id);
   return (
@@ -131,6 +132,7 @@ export function Editor({ tenantID, workflow, kinds, onReload }: Props) {
         draft={draft}
         kinds={kinds}
         faults={faults}
+        optionFaults={optionFaults}
         moves={moves}
         undo={undo}
         testID={testID}
@@ -146,14 +148,15 @@ export function Editor({ tenantID, workflow, kinds, onReload }: Props) {
         {dialog === 'settings' && (
           <WorkflowSettings
             ids={ids}
-            base={base}
-            issues={ofOptions}
-            onSaved={setBase}
+            draft={draft}
+            kinds={kinds}
+            faults={optionFaults}
+            onChange={change}
             onClose={() => setDialog(undefined)}
           />
         )}
         {dialog === 'test' && (
-          <TestRun ids={ids} draft={draft} base={base} onStarted={noteTest} onClose={() => setDialog(undefined)} />
+          <TestRun ids={ids} draft={draft} onStarted={noteTest} onClose={() => setDialog(undefined)} />
         )}
         {dialog === 'run' && <RunPublished ids={ids} base={base} onClose={() => setDialog(undefined)} />}
       </Suspense>

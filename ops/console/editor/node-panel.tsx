@@ -3,10 +3,11 @@ import { useState } from 'react';
 import { OfferedInCode } from '../code/offered.ts';
 import { PasteCurl } from '../curl/paste.tsx';
 import { type Kinds, wordsOf } from '../graph/kinds.ts';
+import { InputList } from '../inputs/list.tsx';
 import { Icon } from '../ui/icon.tsx';
 import { OtherFaults, SchemaForm } from '../ui/schema-form.tsx';
 import { propertiesOf } from '../ui/schema-shape.ts';
-import { type Draft, type DraftNode, nameOf } from './draft.ts';
+import { type Draft, type DraftNode, faultsWithin, nameOf, withOptions } from './draft.ts';
 import { reconfigured, type Where } from './edits.ts';
 import { ExitsOfStep } from './exits-of-step.tsx';
 import { useNamesInCode } from './names-in-code.ts';
@@ -19,6 +20,9 @@ interface Props {
   node: DraftNode;
   kinds: Kinds;
   faults: ReadonlyMap<string, string>;
+  /** Faults of the options of the workflow, by dotted paths. */
+  optionFaults: ReadonlyMap<string, string>;
+  isReadOnly: boolean;
   onChange: (change: (draft: Draft) => Draft) => void;
   onSelect: (id: string) => void;
   onAdd: (where: Where) => void;
@@ -30,7 +34,21 @@ interface Props {
 
 /** One node: its settings, and where it leads. */
 export function NodePanel(props: Props) {
-  const { draft, node, kinds, faults, onChange, onSelect, onAdd, onDuplicate, onDisable, onRemove, onClose } = props;
+  const {
+    draft,
+    node,
+    kinds,
+    faults,
+    optionFaults,
+    isReadOnly,
+    onChange,
+    onSelect,
+    onAdd,
+    onDuplicate,
+    onDisable,
+    onRemove,
+    onClose,
+  } = props;
   const kind = kinds[node.type];
   const { word, icon, group } = wordsOf(node.type, kind);
   const isDisabled = node.data.isDisabled === true;
@@ -66,6 +84,14 @@ export function NodePanel(props: Props) {
             onChange((old) => reconfigured(old, kinds, node.id, { ...node.data, ...request }));
             setFills(fills + 1);
           }}
+        />
+      )}
+      {kind?.begins && (
+        <InputList
+          definitions={draft.options.inputDefinitions}
+          faults={faultsWithin('inputDefinitions', optionFaults)}
+          disabled={isReadOnly}
+          onChange={(inputDefinitions) => onChange((old) => withOptions(old, { inputDefinitions }))}
         />
       )}
       {kind ? (

@@ -5,11 +5,13 @@ import { type FormEvent, useState } from 'react';
 import { parseExact } from '#shared/core/lossless-json.ts';
 import type { Schemas } from '../client/types.ts';
 import { testWorkflow, type WorkflowIDs } from '../client/workflows.ts';
+import { type RunInput, RunInputs } from '../run/run-inputs.tsx';
 import { StartForm } from '../run/start-run.tsx';
+import { faultsIn } from '../ui/faults.ts';
 import { JSONEditor } from '../ui/json-editor.tsx';
 import { Notice } from '../ui/notice.tsx';
 import { Problem } from '../ui/problem.tsx';
-import { bodyOf, type Draft } from './draft.ts';
+import { bodyOf, type Draft, optionsOf } from './draft.ts';
 
 type Test = Schemas['WorkflowTest'];
 
@@ -22,20 +24,19 @@ interface Props {
 /** Runs the graph as it is in the editor, saved or not. */
 export function TestRun({
   ids,
-  base,
   draft,
   onStarted,
   onClose,
-}: Props & { draft: Draft; onStarted: (instanceID: string) => void }) {
-  const [input, setInput] = useState('{}');
+}: Omit<Props, 'base'> & { draft: Draft; onStarted: (instanceID: string) => void }) {
+  const [input, setInput] = useState<RunInput>();
   const [pinned, setPinned] = useState('{}');
   const [dryRun, setDryRun] = useState(false);
   const test = useMutation({
     mutationFn: () =>
       testWorkflow(ids.tenantID, {
         ...bodyOf(draft),
-        workflowOptions: base.workflowOptions as NonNullable<Test['workflowOptions']>,
-        args: parseExact(input) as Test['args'],
+        workflowOptions: optionsOf(draft) as NonNullable<Test['workflowOptions']>,
+        args: (input ?? {}) as Test['args'],
         pinned: parseExact(pinned) as Test['pinned'],
         dryRun,
       }),
@@ -49,7 +50,12 @@ export function TestRun({
     <Modal opened onClose={onClose} title="Test" size="lg">
       <form onSubmit={submit}>
         <Stack>
-          <JSONEditor label="Input" minRows={3} maxRows={10} value={input} onChange={setInput} />
+          <RunInputs
+            definitions={draft.options.inputDefinitions}
+            value={input}
+            onChange={setInput}
+            faults={faultsIn('args', test.error)}
+          />
           <JSONEditor
             label="Outputs that are given"
             description={

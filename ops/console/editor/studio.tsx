@@ -24,6 +24,8 @@ interface Props {
   draft: Draft;
   kinds: Kinds;
   faults: Faults;
+  /** Faults of the options of the workflow, by dotted paths. */
+  optionFaults: ReadonlyMap<string, string>;
   moves: number;
   undo: UndoMoves;
   /** The run of the last test. */
@@ -40,7 +42,8 @@ const untested: Tested = new Map();
 
 /** The graph with its tools, the list of its steps, and the panel of the one that is chosen. */
 export function Studio(props: Props) {
-  const { tenantID, draft, kinds, faults, moves, undo, testID, isReadOnly, title, onTitle, onChange } = props;
+  const { tenantID, draft, kinds, faults, optionFaults, moves, undo, testID, isReadOnly, title, onTitle, onChange } =
+    props;
   const [selection, setSelection] = useState(none);
   const [adding, setAdding] = useState<Where>();
   const [sought, setSought] = useState<{ id: string }>();
@@ -187,6 +190,8 @@ export function Studio(props: Props) {
             node={node}
             kinds={kinds}
             faults={faults.get(node.id) ?? noFaults}
+            optionFaults={optionFaults}
+            isReadOnly={isReadOnly}
             onChange={(next) => onChange(next, `step ${node.id}`)}
             onSelect={select}
             onAdd={setAdding}

@@ -160,16 +160,17 @@ export function workflowTests(stage: () => Stage): void {
     await page.getByRole('button', { name: 'Settings', exact: true }).click();
     const dialog = page.getByRole('dialog');
     const webhook = dialog.getByRole('region', { name: 'When a run has ended' });
-    const save = webhook.getByRole('button', { name: 'Save' });
+    const done = dialog.getByRole('button', { name: 'Done' });
+    const publish = page.getByRole('button', { name: 'Publish' });
     await webhook.getByLabel('Tell a receiver').check();
     await webhook.getByLabel('Address').fill('ftp://here');
     await webhook.getByRole('combobox', { name: 'Secret' }).fill('NO_KEY');
-    await save.click();
+    await done.click();
+    await publish.click();
     await webhook.getByText('must be an address that begins with').waitFor();
     await webhook.getByLabel('Address').fill(`${receiver.origin}/ended`);
+    expect(await webhook.getByText('must be an address that begins with').count()).toBe(0);
     await webhook.getByLabel('Cancelled').uncheck();
-    await save.click();
-    await webhook.getByText('Saved.').waitFor();
     const saved = dialog.getByRole('region', { name: 'Ended runs' });
     await saved.getByLabel('Days').fill('0');
     await saved.getByRole('button', { name: 'Save' }).click();
@@ -179,16 +180,14 @@ export function workflowTests(stage: () => Stage): void {
     await saved.getByRole('button', { name: 'Save' }).click();
     await saved.getByText('In force: 14 days, the newest 500 runs.').waitFor();
     await expectAccessible(page, { name: 'editor-settings', shows: 'Tell a receiver' });
-    await dialog.getByRole('button', { name: 'Close' }).click();
+    await done.click();
 
-    await page.getByRole('button', { name: 'Publish' }).click();
+    await publish.click();
     await webhook.getByText('there is no secret variable "NO_KEY"').waitFor();
     await webhook.getByRole('combobox', { name: 'Secret' }).fill('');
     await page.getByRole('option', { name: 'END_KEY' }).click();
-    await save.click();
-    await webhook.getByText('Saved.').waitFor();
-    await dialog.getByRole('button', { name: 'Close' }).click();
-    await page.getByRole('button', { name: 'Publish' }).click();
+    await done.click();
+    await publish.click();
     await page.getByText(/^Version \d, published/).waitFor();
     const workflowID = editorPath.split('/').at(-1);
     const { workflow } = (await client.get(`T/workflows/${workflowID}`)).body;
@@ -211,6 +210,69 @@ export function workflowTests(stage: () => Stage): void {
     await told.getByText('Told', { exact: true }).waitFor();
     await told.getByText(/200 after/).waitFor();
     expect(await page.locator('img[src="x"]').count()).toBe(0);
+  });
+
+  test('limits of time, of runs and of failures are set in words, and stored as the API has them', async () => {
+    const { cluster, page, go, path, tenant } = stage();
+    const client = cluster.as(tenant.creator).in(tenant);
+    const handler = await aWorkflow(cluster, { tenant, title: 'Hears of failures' });
+    const options = {
+      inputDefinitions: [{ key: 'customer' }],
+      workflowRunTimeout: '2 weeks',
+      humanInLoopTimeout: 5_400,
+      theme: 'dark',
+    };
+    const { id } = await aWorkflow(cluster, { tenant, title: 'Has limits', options });
+    await go(path(`/workflows/${id}`));
+    await page.getByRole('button', { name: 'Settings', exact: true }).click();
+    const dialog = page.getByRole('dialog');
+    const times = dialog.getByRole('region', { name: 'Times' });
+    expect(await times.getByLabel('A run ends after', { exact: true }).inputValue()).toBe('2');
+    expect(await times.getByLabel('A question waits for its answer', { exact: true }).inputValue()).toBe('90');
+    await times.getByLabel('Unit of A question waits for its answer').selectOption('hours');
+    await times.getByLabel('A run begins within', { exact: true }).fill('30');
+    await times.getByLabel('An attempt of a step takes at most', { exact: true }).fill('2');
+    await times.getByLabel('Unit of An attempt of a step takes at most').selectOption('minutes');
+    const beginning = dialog.getByRole('region', { name: 'When runs begin' });
+    await beginning.getByLabel('Runs at once').fill('3');
+    await beginning.getByLabel('Runs that begin, at most').fill('20');
+    await beginning.getByRole('combobox', { name: 'In which time they begin' }).click();
+    await page.getByRole('option', { name: 'an hour' }).click();
+    await beginning.getByLabel('Limit runs with the same key').check();
+    expect(await beginning.getByRole('combobox', { name: 'Key' }).inputValue()).toBe('{{ctx.input.customer}}');
+    await beginning.getByRole('combobox', { name: 'A further run' }).click();
+    await page.getByRole('option', { name: 'The oldest of them is cancelled' }).click();
+    const failures = dialog.getByRole('region', { name: 'When something fails' });
+    await failures.getByRole('combobox', { name: 'After a failed run, start' }).click();
+    await page.getByRole('option', { name: 'Hears of failures' }).click();
+    await failures.getByLabel('Retries').fill('11');
+    await failures.getByRole('combobox', { name: 'Other limits for one kind of step' }).click();
+    await page.getByRole('option', { name: 'HTTP request' }).click();
+    const ofKind = failures.getByRole('group', { name: 'Steps of the kind HTTP request' });
+    await ofKind.getByLabel('Retries').fill('5');
+    await expectAccessible(page, { name: 'editor-options', shows: 'Steps of the kind HTTP request' });
+    await dialog.getByRole('button', { name: 'Done' }).click();
+    await page.getByRole('button', { name: 'Publish' }).click();
+    await failures.getByText('received 11').waitFor();
+    forgetRefusals(stage(), 400);
+    await failures.getByLabel('Retries').first().fill('1');
+    await dialog.getByRole('button', { name: 'Done' }).click();
+    await page.getByRole('button', { name: 'Publish' }).click();
+    await page.getByText('Version 2, published').waitFor();
+    const { body } = await client.get(`T/workflows/${id}`);
+    expect(body.workflow.workflowOptions).toMatchObject({
+      workflowRunTimeout: '2 weeks',
+      humanInLoopTimeout: '90 hours',
+      queueTimeout: '30 minutes',
+      defaultNodeTimeoutSeconds: 120,
+      maxRunsAtOnce: 3,
+      rate: { limit: 20, per: 'hour' },
+      concurrency: { key: '{{ctx.input.customer}}', limit: 1, onLimit: 'cancel-old', scope: 'workflow' },
+      onFailure: { workflowID: handler.id },
+      defaultRetryLimit: 1,
+      nodeDefaults: { http: { retryLimit: 5 } },
+      theme: 'dark',
+    });
   });
 
   test('an empty tenant starts from a sample, which its Home installs and which runs', async () => {
