@@ -3,9 +3,10 @@ import { expect, test } from 'vitest';
 import { formOf } from '#api/http/forms/form.ts';
 import { declaredInputs, undeclaredKeys } from '#ops/console/ui/declared.ts';
 import { choicesFrom, distinctTitles, isID, namedBy, namesIn, noteOf, nounsOf } from '#ops/console/ui/picked.ts';
-import { inputsFieldOf, propertiesOf, referenceOf, type Schema } from '#ops/console/ui/schema-shape.ts';
+import { choicesOf, inputsFieldOf, propertiesOf, referenceOf, type Schema } from '#ops/console/ui/schema-shape.ts';
 import { isTemplate } from '#ops/console/ui/template.ts';
 import { approval } from '#shared/workflow/nodes/kinds/approval.ts';
+import { dataCollection } from '#shared/workflow/nodes/kinds/data-collection.ts';
 import { dataQuery } from '#shared/workflow/nodes/kinds/data-query.ts';
 import { subWorkflow } from '#shared/workflow/nodes/kinds/sub-workflow.ts';
 
@@ -23,6 +24,22 @@ test('the schema of a field says what it names, however it is wrapped', () => {
   expect(referenceOf({ type: 'array', items: { 'x-reference': 'role' } })).toEqual({ types: ['role'], isMany: true });
   expect(referenceOf({ type: 'string', format: 'uuid' })).toBeUndefined();
   expect(inputsFieldOf(fields(subWorkflow.config).inputMapping ?? {})).toBe('childWorkflowID');
+});
+
+test('choices have names for people, and a question is described as what a person is asked', () => {
+  const fields = (config: Parameters<typeof formOf>[0]) => propertiesOf(formOf(config).schema as Schema);
+
+  expect(choicesOf(fields(approval.config).onTimeout ?? {})).toEqual([
+    { sets: 'expired', value: 'expired', label: 'Go on by the exit “expired”' },
+    { sets: 'fail', value: 'fail', label: 'Fail' },
+  ]);
+  expect(choicesOf({ enum: ['a', 'b'], 'x-enumNames': ['A'] })?.map(({ label }) => label)).toEqual(['A', 'b']);
+  for (const { config } of [approval, dataCollection]) {
+    expect(fields(config).title?.description).toMatch(/^What the person is asked/);
+    expect(fields(config).description?.description).toMatch(/^What the person should know/);
+    // It has no effect, so that forms leave it out.
+    expect(fields(config).timeoutSeconds?.deprecated).toBe(true);
+  }
 });
 
 test('an id that stands for nothing names nothing, and a template is no id', () => {

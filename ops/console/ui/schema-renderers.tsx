@@ -113,6 +113,8 @@ function rendererOf(View: ComponentType<Drawn>) {
     const onChange = useCallback((value: unknown) => handleChange(path, value), [handleChange, path]);
     if (!control.visible) return null;
     const schema = control.schema as Schema;
+    // A field without a meaning is shown to those alone who have filled it.
+    if (schema.deprecated === true && data === undefined) return null;
     const { description, title } = schema;
     const words = typeof title === 'string' && title !== '' ? title : wordsOf(uischema.scope);
     return (
@@ -255,7 +257,7 @@ function OneOf({ options, ...field }: Drawn & { options: readonly Option[] }) {
   return (
     <ChoiceControl
       {...sharedOf(field)}
-      {...{ hint: hintOf(field), data: options }}
+      {...{ hint: options.find((one) => one.value === hintOf(field))?.label ?? hintOf(field), data: options }}
       value={key}
       onChange={(chosen) => field.onChange(chosen === null ? undefined : setBy(chosen, options))}
     />

@@ -56,14 +56,19 @@ export interface Option extends Choice {
 }
 
 /** The values that a field can be set to, if there are only a few. */
-export function choicesOf({ enum: values, oneOf }: Schema): Option[] | undefined {
+export function choicesOf({ enum: values, oneOf, 'x-enumNames': names }: Schema): Option[] | undefined {
   const named = Array.isArray(oneOf) && oneOf.every((one) => isObject(one) && 'const' in one);
   if (!named && !Array.isArray(values)) return undefined;
   const options = named
     ? oneOf.map(({ const: sets, title }) => ({ sets, value: keyOf(sets), label: String(title ?? keyOf(sets)) }))
-    : (values as unknown[]).map((sets) => ({ sets, value: keyOf(sets), label: keyOf(sets) }));
+    : (values as unknown[]).map((sets, at) => ({ sets, value: keyOf(sets), label: nameAt(names, at) ?? keyOf(sets) }));
   // A list with a value twice cannot be shown.
   return options.filter(({ value }, at) => options.findIndex((one) => one.value === value) === at);
+}
+
+function nameAt(names: unknown, at: number): string | undefined {
+  const name: unknown = Array.isArray(names) ? names[at] : undefined;
+  return typeof name === 'string' ? name : undefined;
 }
 
 export function keyOf(value: unknown): string {

@@ -5,7 +5,7 @@ import type { Issue } from '../../core/schema/issues.ts';
 import { idOf, inputsOf } from '../../core/schema/reference.ts';
 import { shownFor } from '../../core/schema/shown-for.ts';
 import { codeFault } from '../../workflow/check-syntax.ts';
-import { Comparison } from '../../workflow/nodes/kinds/condition.ts';
+import { Comparison, Logic } from '../../workflow/nodes/kinds/condition.ts';
 import { faultsOf, hasBraces, textsOf } from '../../workflow/templates/templates.ts';
 
 const inputValues = JsonObject.optional().meta({
@@ -56,10 +56,7 @@ export const filter = defineAction({
   label: 'Filter',
   config: z
     .object({
-      conditionLogic: z
-        .enum(['AND', 'OR'])
-        .default('AND')
-        .meta({ title: 'Logic', description: 'Whether all conditions must hold, or one' }),
+      conditionLogic: Logic.meta({ title: 'Events go on if' }),
       conditions: z.array(Comparison).max(50).default([]).meta({
         title: 'Conditions',
         description: 'What is compared, in place of code',

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { namedEnum } from '../../core/schema/enum-names.ts';
 import { TIME_AND_ERRORS } from '../../core/schema/form-groups.ts';
 import { isReservedKey } from '../reserved.ts';
 
@@ -15,72 +16,73 @@ export function IterationVariable(name: 'item' | 'index') {
     .default(name)
     .meta({
       title: name === 'item' ? 'Name of the item' : 'Name of the index',
-      description: 'A key of `ctx` inside of the body',
+      description:
+        name === 'item'
+          ? 'Nodes inside read the item under this name: `{{ctx.item}}`'
+          : 'Nodes inside read its number, from 0, under this name: `{{ctx.index}}`',
     });
 }
 
-export const ErrorHandling = z.enum([
-  'fail_workflow',
-  'continue',
-  'continue_default',
-  'skip_item',
-  'retry_then_fail',
-  'retry_then_continue',
-]);
+export const ErrorHandling = namedEnum({
+  fail_workflow: 'Fail the run',
+  continue: 'Go on without a result',
+  continue_default: 'Go on without a result (continue_default)',
+  skip_item: 'Go on without a result (skip_item)',
+  retry_then_fail: 'Fail the run, after the retries',
+  retry_then_continue: 'Go on without a result, after the retries',
+});
 
 /**
  * Classes of errors that may be temporary. `timeout`: the node or the server took too long. `upstream`: the server failed, refused for now or
  * could not be reached. `code`: the node's own failure, such as an exception in its code.
  */
-export const RetryClass = z.enum(['timeout', 'upstream', 'code']);
+export const RetryClass = namedEnum({
+  timeout: 'It took too long',
+  upstream: 'Another system failed, or could not be reached',
+  code: 'The step itself failed',
+});
 export type RetryClass = z.infer<typeof RetryClass>;
 
 /** Fields of every kind. */
 export const described = {
-  title: z.string().max(255).optional().meta({ title: 'Title', description: 'Name of the node in the editor' }),
+  title: z.string().max(255).optional().meta({ title: 'Title', description: 'Its name on the canvas and in runs' }),
   description: z
     .string()
     .optional()
-    .meta({ title: 'Description', description: 'A note for readers of the workflow; it has no effect' }),
+    .meta({ title: 'Description', description: 'A note for those who read the workflow' }),
   isDisabled: z.boolean().default(false).meta({
     title: 'Disabled',
-    description: 'The node does nothing, and the run goes on by its usual exit',
+    description: 'It is passed over: the run goes on by its usual exit, without a result',
   }),
-  joinMode: z.enum(['all', 'any']).default('all').meta({
-    title: 'Waits for',
-    description:
-      'Where several edges lead to the node: `all` waits until no edge can still be taken, `any` begins with the first that is',
-  }),
+  joinMode: namedEnum({ all: 'All ways that may still be taken', any: 'The first way that is taken' })
+    .default('all')
+    .meta({ title: 'Waits for', description: 'Where several ways lead here' }),
 };
 
 /** Fields of kinds that do work: time limit, retries and error handling. Times are in seconds. */
 export const working = {
   ...described,
-  timeoutSeconds: z
-    .number()
-    .min(1)
-    .max(3600)
-    .optional()
-    .meta({ title: 'Time limit (s)', description: 'Of one attempt; otherwise that of the workflow or of the kind' }),
-  retryLimit: z
-    .int()
-    .min(0)
-    .max(10)
-    .optional()
-    .meta({ title: 'Retries', description: 'How often a failed attempt is repeated, if its error may pass' }),
+  timeoutSeconds: z.number().min(1).max(3600).optional().meta({
+    title: 'Time limit (s)',
+    description: 'One attempt has failed after that. Empty: as the workflow says, else as usual for the kind',
+  }),
+  retryLimit: z.int().min(0).max(10).optional().meta({
+    title: 'Retries',
+    description: 'How often a failed attempt is repeated, if its error may pass. Empty: as the workflow says',
+  }),
   retryDelaySeconds: z.number().min(0).max(300).optional().meta({
     title: 'Pause before a retry (s)',
-    description: 'Doubles with every failed attempt, up to five minutes',
+    description: 'It doubles with every failed attempt, up to five minutes. Empty: as the workflow says, else 5',
   }),
   retryOn: z
     .array(RetryClass)
     .min(1)
     .optional()
-    .meta({ title: 'Errors to retry', description: 'Without a choice: every error that may pass' }),
+    .meta({ title: 'Errors to retry', description: 'Empty: as the workflow says, else every error that may pass' }),
   errorHandling: ErrorHandling.optional().meta({
     title: 'After an error',
     description:
-      'Without a choice: the `error` exit if something is connected to it, else the run fails. Nodes behind it read the error as `{{ctx.error}}`',
+      'Empty: the run goes on by the exit `error` if something is connected to it, else it fails. Nodes behind read the error as `{{ctx.error}}`',
   }),
 };
 
@@ -90,6 +92,7 @@ export const waiting = {
   timeoutSeconds: working.timeoutSeconds.meta({
     title: 'Time limit (s)',
     description: 'Without effect here: a wait counts against the time limit of the run alone',
+    deprecated: true,
   }),
 };
 
@@ -109,6 +112,6 @@ export const sharedFields = {
 export function OutputVariable(name: string) {
   return Identifier.default(name).meta({
     title: 'Result name',
-    description: 'Later nodes read the result under this name: `{{ctx.name}}`',
+    description: `Later nodes read the result under this name: \`{{ctx.${name}}}\``,
   });
 }

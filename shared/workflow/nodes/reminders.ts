@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { namedEnum } from '../../core/schema/enum-names.ts';
 
 /** The time of a reminder of a question to the people who may answer it. */
 export const Reminder = z.object({
@@ -6,11 +7,10 @@ export const Reminder = z.object({
     .number()
     .gt(0)
     .max(10_080)
-    .meta({ title: 'Minutes', description: 'After the question was asked, or before it expires' }),
-  from: z.enum(['asked', 'expiry']).default('asked').meta({
-    title: 'Counted from',
-    description: 'After `asked`, or before `expiry`',
-  }),
+    .meta({ title: 'Minutes', description: 'How long after the question was asked, or before it expires' }),
+  from: namedEnum({ asked: 'After it was asked', expiry: 'Before it expires' })
+    .default('asked')
+    .meta({ title: 'Counted', description: 'From which of the two' }),
 });
 
 interface Reminding {

@@ -7,7 +7,7 @@ export const repeating = {
   ...described,
   sourceVariable: Json.meta({
     title: 'Items',
-    description: 'A list, mostly a template. Another value is a list of one, and null an empty list',
+    description: 'The list, mostly a template. Another value counts as a list of one, and null as an empty list',
   }),
   itemVariable: IterationVariable('item'),
   indexVariable: IterationVariable('index'),
@@ -20,7 +20,7 @@ export function MaxIterations(count: number) {
     .min(1)
     .max(100_000)
     .default(count)
-    .meta({ title: 'Most items', description: 'A longer list fails the node' });
+    .meta({ title: 'Most items', description: 'It fails with a longer list' });
 }
 
 export function checkIterationVariables(

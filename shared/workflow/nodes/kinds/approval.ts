@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { namedEnum } from '../../../core/schema/enum-names.ts';
 import { OutputVariable } from '../common.ts';
 import { defineNode } from '../define-node.ts';
 import { checkReminders } from '../reminders.ts';
@@ -18,26 +19,25 @@ export const approval = defineNode({
       requireComment: z
         .boolean()
         .default(false)
-        .meta({ title: 'Comment required', description: 'An answer needs a comment' }),
+        .meta({ title: 'Comment required', description: 'Nobody can answer without a comment' }),
       approveLabel: z
         .string()
         .max(255)
         .default('Accept')
-        .meta({ title: 'Label to approve', description: 'Text of the button' }),
+        .meta({ title: 'Button to approve', description: 'What it says' }),
       rejectLabel: z
         .string()
         .max(255)
         .default('Reject')
-        .meta({ title: 'Label to reject', description: 'Text of the button' }),
+        .meta({ title: 'Button to reject', description: 'What it says' }),
       cancelLabel: z
         .string()
         .max(255)
         .default('Cancel')
-        .meta({ title: 'Label to close', description: 'Text of the button that answers nothing' }),
-      onTimeout: z.enum(['expired', 'fail']).default('expired').meta({
-        title: 'Without an answer in time',
-        description: 'Leave by the exit `expired`, or fail',
-      }),
+        .meta({ title: 'Button to close', description: 'What it says; it answers nothing' }),
+      onTimeout: namedEnum({ expired: 'Go on by the exit “expired”', fail: 'Fail' })
+        .default('expired')
+        .meta({ title: 'Without an answer in time', description: 'Once the question has expired' }),
       outputVariable: OutputVariable('approval'),
     })
     .superRefine(checkReminders),

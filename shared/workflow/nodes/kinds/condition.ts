@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { Json } from '../../../core/json.ts';
+import { namedEnum } from '../../../core/schema/enum-names.ts';
 import { parseValue } from '../../../core/schema/parse.ts';
 import { findTemplate } from '../../templates/templates.ts';
 import { working } from '../common.ts';
@@ -10,22 +11,29 @@ import { isPlain, Operator } from '../operators.ts';
 export const Comparison = z.object({
   leftValue: Json.meta({
     title: 'Value',
-    description: 'What is compared, mostly a template; JavaScript for the operator `expression`',
+    description: 'What is compared, mostly a template; JavaScript where it is computed by an expression',
   }),
-  operator: Operator.meta({ title: 'Operator', description: 'How it is compared' }),
-  rightValue: Json.optional().meta({ title: 'Compared with', description: 'Not needed by every operator' }),
+  operator: Operator.meta({ title: 'Operator', description: 'By what the value is compared' }),
+  rightValue: Json.optional().meta({
+    title: 'Compared with',
+    description: 'The other value, if the operator needs one',
+  }),
 });
 export type Comparison = z.infer<typeof Comparison>;
 
+export const Logic = namedEnum({ AND: 'All conditions hold', OR: 'One of the conditions holds' })
+  .default('AND')
+  .meta({ title: 'It is taken if', description: 'Where there are several conditions' });
+
 export const Branch = z.object({
-  id: z.string().min(1).meta({ title: 'Exit', description: 'The exit of the branch, which its edge names' }),
-  label: z.string().optional().meta({ title: 'Label', description: 'Name of the branch in the editor' }),
-  name: z.string().optional().meta({ title: 'Name', description: 'Another name of the branch in the editor' }),
-  conditionLogic: z
-    .enum(['AND', 'OR'])
-    .default('AND')
-    .meta({ title: 'Logic', description: 'Whether all conditions must hold, or one' }),
-  conditions: z.array(Comparison).min(1).meta({ title: 'Conditions', description: 'What is compared' }),
+  id: z.string().min(1).meta({ title: 'Exit', description: 'A short name: by it the branch is connected' }),
+  label: z.string().optional().meta({ title: 'Label', description: 'Name of the branch on the canvas' }),
+  name: z
+    .string()
+    .optional()
+    .meta({ title: 'Name', description: 'Another name of the branch in the editor', deprecated: true }),
+  conditionLogic: Logic,
+  conditions: z.array(Comparison).min(1).meta({ title: 'Conditions', description: 'Comparisons of two values each' }),
 });
 export type Branch = z.infer<typeof Branch>;
 

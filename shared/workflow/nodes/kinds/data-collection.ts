@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { JsonObject } from '../../../core/json.ts';
+import { namedEnum } from '../../../core/schema/enum-names.ts';
 import { readable } from '../../reserved.ts';
 import { Identifier, OutputVariable } from '../common.ts';
 import { defineNode } from '../define-node.ts';
@@ -8,14 +9,22 @@ import { checkReminders } from '../reminders.ts';
 import { requestFields } from '../request-fields.ts';
 
 export const CollectionField = z.object({
-  id: z.string().optional().meta({ title: 'ID', description: 'Of the row in the editor; it has no effect' }),
-  key: Identifier.refine(...readable).meta({ title: 'Key', description: 'The name of the value in the answer' }),
+  id: z
+    .string()
+    .optional()
+    .meta({ title: 'ID', description: 'Of the row in the editor; it has no effect', deprecated: true }),
+  key: Identifier.refine(...readable).meta({ title: 'Key', description: 'The name of the value in the result' }),
   label: z.string().optional().meta({ title: 'Label', description: 'What the person is shown' }),
-  fieldType: z
-    .enum(['text', 'long text', 'number', 'checkbox', 'dropdown'])
+  fieldType: namedEnum({
+    text: 'Text',
+    'long text': 'Text of several lines',
+    number: 'Number',
+    checkbox: 'Yes or no',
+    dropdown: 'Choice of a list',
+  })
     .default('text')
-    .meta({ title: 'Type', description: 'How the value is entered' }),
-  required: z.boolean().default(false).meta({ title: 'Required', description: 'The answer needs this value' }),
+    .meta({ title: 'Type', description: 'By which field the value is entered' }),
+  required: z.boolean().default(false).meta({ title: 'Required', description: 'Nobody can answer without it' }),
   placeholder: z.string().optional().meta({ title: 'Placeholder', description: 'Shown while the field is empty' }),
   options: z
     .array(
@@ -28,7 +37,7 @@ export const CollectionField = z.object({
       ]),
     )
     .optional()
-    .meta({ title: 'Options', description: 'Of a dropdown' }),
+    .meta({ title: 'Options', description: 'Of a choice of a list' }),
 });
 export type CollectionField = z.infer<typeof CollectionField>;
 
@@ -43,19 +52,19 @@ export const dataCollection = defineNode({
       fields: z
         .array(CollectionField)
         .default([])
-        .meta({ title: 'Fields', description: 'What the person is asked for, unless there is a schema' }),
+        .meta({ title: 'Fields', description: 'What the person fills in, unless there is a schema' }),
       formSchema: JsonObject.optional().meta({
         title: 'Schema',
-        description: 'JSON Schema of the answer, in place of fields',
+        description: 'JSON Schema of the answer, in place of the fields: for forms with groups, lists or rules',
       }),
       formUischema: JsonObject.optional().meta({
         title: 'Layout',
-        description: 'JSONForms layout of the schema',
+        description: 'Layout of the schema for JSON Forms; without it, all its fields below each other',
       }),
       outputVariable: OutputVariable('collectedData'),
       timeoutHandle: z.string().min(1).optional().meta({
         title: 'Exit without an answer',
-        description: 'Taken if the question expires; without it, the node fails',
+        description: 'A name: the exit that is taken if the question expires. Empty: the node fails then',
       }),
     })
     .superRefine(checkReminders),

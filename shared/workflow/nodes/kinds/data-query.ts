@@ -13,12 +13,12 @@ export const dataQuery = defineNode({
     dataQueryID: idOf('dataQuery').meta({ title: 'Query', description: 'The query to run' }),
     inputValues: inputsOf(JsonObject.default({}), 'dataQueryID').meta({
       title: 'Inputs',
-      description: 'By the names of its inputs; templates are filled',
+      description: 'What the query is given',
     }),
     exactlyOnce: z.boolean().default(false).meta({
       title: 'Exactly once',
       description:
-        'Writes a receipt into the transaction of the query, so that a repeated attempt changes nothing and gets the result of the first; for PostgreSQL, MySQL and the tenant database',
+        'A repeated attempt changes nothing, and gets the result of the first: a receipt is written with the changes. For PostgreSQL, MySQL and the database of the tenant',
     }),
     outputVariable: OutputVariable('queryResult'),
   }),

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { namedEnum } from '../../../core/schema/enum-names.ts';
 import { waiting } from '../common.ts';
 import { defineNode } from '../define-node.ts';
 
@@ -9,26 +10,25 @@ export const delay = defineNode({
   config: z
     .object({
       ...waiting,
-      delayType: z.enum(['fixed', 'dynamic', 'until']).default('fixed').meta({
-        title: 'Type',
-        description: 'A fixed time, a number of milliseconds from a template, or until a moment',
-      }),
+      delayType: namedEnum({ fixed: 'A fixed time', dynamic: 'A time that is computed', until: 'Until a moment' })
+        .default('fixed')
+        .meta({ title: 'Waits', description: 'At most 24 hours' }),
       delayMinutes: z
         .number()
         .min(0)
         .max(1440)
         .default(0)
-        .meta({ title: 'Minutes', description: 'Of a fixed time; added to the seconds and milliseconds' }),
+        .meta({ title: 'Minutes', description: 'Of a fixed time, with the seconds below' }),
       delaySeconds: z.number().min(0).max(59).default(0).meta({ title: 'Seconds', description: 'Of a fixed time' }),
       delayMs: z.number().min(0).max(999).default(0).meta({ title: 'Milliseconds', description: 'Of a fixed time' }),
-      delayVariable: z
-        .union([z.string(), z.number()])
-        .optional()
-        .meta({ title: 'Milliseconds from a template', description: 'For the type `dynamic`' }),
+      delayVariable: z.union([z.string(), z.number()]).optional().meta({
+        title: 'Computed milliseconds',
+        description: 'Of a time that is computed, such as `{{ctx.input.milliseconds}}`',
+      }),
       untilTime: z
         .string()
         .optional()
-        .meta({ title: 'Until', description: 'A moment in ISO 8601, or a template, for the type `until`' }),
+        .meta({ title: 'Until', description: 'A moment, such as 2026-01-31T09:00:00Z, or a template that has one' }),
     })
     .refine((c) => c.delayMinutes * 60 + c.delaySeconds + c.delayMs / 1000 <= 86_400, {
       path: ['delayMinutes'],

@@ -1,10 +1,11 @@
 import { z } from 'zod';
 import { Json } from '../../../core/json.ts';
+import { namedEnum } from '../../../core/schema/enum-names.ts';
 import { readable } from '../../reserved.ts';
 import { described } from '../common.ts';
 import { defineNode } from '../define-node.ts';
 
-export const EndStatus = z.enum(['success', 'failure', 'cancelled']);
+export const EndStatus = namedEnum({ success: 'Completed', failure: 'Failed', cancelled: 'Cancelled' });
 export type EndStatus = z.infer<typeof EndStatus>;
 
 /** Ends a branch and sets outputs of the run. The run ends when every branch has ended, or at this node if it cancels the others. */
@@ -14,37 +15,43 @@ export const end = defineNode({
   config: z.object({
     ...described,
     status: EndStatus.default('success').meta({
-      title: 'Status',
-      description: '`failure` fails the run, `cancelled` cancels it; of several ends the worst counts',
+      title: 'The run ends as',
+      description: 'Where a run comes to several ends, the worst counts',
     }),
     message: z
       .string()
       .max(10_000)
       .optional()
-      .meta({ title: 'Message', description: 'Error message of a run that fails here' }),
+      .meta({ title: 'Message', description: 'The error of a run that fails here' }),
     cancelOthers: z.boolean().optional().meta({
       title: 'Cancel the rest',
-      description: 'Whether what still runs is cancelled. Without a choice: yes, unless the status is `success`',
+      description: 'Whether what still runs is cancelled. Untouched: yes, unless the run ends as completed',
     }),
     outputParameters: z
       .array(
         z.object({
-          id: z.string().optional().meta({ title: 'ID', description: 'Of the row in the editor; it has no effect' }),
+          id: z
+            .string()
+            .optional()
+            .meta({ title: 'ID', description: 'Of the row in the editor; it has no effect', deprecated: true }),
           name: z
             .string()
             .min(1)
             .max(255)
             .refine(...readable)
-            .meta({ title: 'Name', description: 'The key in the output of the run' }),
-          sourceVariable: Json.meta({ title: 'Value', description: 'Mostly a template' }),
+            .meta({ title: 'Name', description: 'Its name in the output of the run' }),
+          sourceVariable: Json.meta({
+            title: 'Value',
+            description: 'Mostly a template, such as `{{ctx.queryResult}}`',
+          }),
           description: z
             .string()
             .optional()
-            .meta({ title: 'Description', description: 'A note for readers; it has no effect' }),
+            .meta({ title: 'Description', description: 'A note for those who read the workflow' }),
         }),
       )
       .default([])
-      .meta({ title: 'Output', description: 'What the run answers' }),
+      .meta({ title: 'Output', description: 'What the run answers to whom has started it' }),
   }),
   names: {},
   exits: [],

@@ -4,8 +4,8 @@ import { defineNode } from '../define-node.ts';
 import { exitsByConfig } from '../exits.ts';
 
 const FanoutBranch = z.object({
-  id: z.string().min(1).meta({ title: 'Exit', description: 'The exit of the branch, which its edge names' }),
-  name: z.string().optional().meta({ title: 'Name', description: 'Name of the branch in the editor' }),
+  id: z.string().min(1).meta({ title: 'Exit', description: 'A short name: by it the branch is connected' }),
+  name: z.string().optional().meta({ title: 'Name', description: 'Name of the branch on the canvas' }),
 });
 
 /** Begins every branch at once. */

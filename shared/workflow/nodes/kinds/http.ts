@@ -28,25 +28,27 @@ export const http = defineNode({
       queryParams: Pairs.meta({ title: 'Query', description: 'Parameters that are added to the URL' }),
       bodyType: z
         .enum(['json', 'text', 'form'])
+        .meta({ 'x-enumNames': ['JSON', 'Text', 'Form'] })
         .default('json')
         .meta({ title: 'Body type', description: 'How the body is written, and its content type' }),
       body: Json.default(null).superRefine(checkTemplates).meta({
         title: 'Body',
-        description: 'What is sent: JSON, or a text in the type; nothing if null or empty',
+        description: 'What is sent, as the body type says; nothing if empty',
         contentMediaType: 'application/json',
       }),
       responseType: z
         .enum(['auto', 'json', 'text', 'base64'])
+        .meta({ 'x-enumNames': ['As its content type says', 'JSON', 'Text', 'Bytes, as base64'] })
         .default('auto')
-        .meta({ title: 'Answer type', description: 'How the answer is read; `auto` follows its content type' }),
+        .meta({ title: 'Answer type', description: 'How the answer is read' }),
       followRedirects: z
         .boolean()
         .default(true)
-        .meta({ title: 'Follow redirects', description: 'Ask again where the answer points to' }),
+        .meta({ title: 'Follow redirects', description: 'Asks again where the answer points to' }),
       failOnStatus: z
         .boolean()
         .default(true)
-        .meta({ title: 'Fail on error status', description: 'A status of 400 or above fails the node' }),
+        .meta({ title: 'Fail on error status', description: 'It fails if the status of the answer is 400 or above' }),
       outputVariable: OutputVariable('httpResponse'),
     })
     .refine(({ bodyType, body }) => bodyType === 'text' || typeof body !== 'string' || mayBeJSON(body), {

@@ -12,7 +12,8 @@ export const javascript = defineNode({
     ...working,
     code: z.string().min(1).max(200_000).meta({
       title: 'Code',
-      description: 'Body of an async function that reads `ctx`; what it returns is the result',
+      description:
+        'JavaScript that reads `ctx.input` and results such as `ctx.queryResult`, and ends with `return`: what it returns is the result',
       contentMediaType: 'text/javascript',
     }),
     outputVariable: OutputVariable('scriptResult'),

@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import { Json } from '../../../core/json.ts';
+import { namedEnum } from '../../../core/schema/enum-names.ts';
 import { working } from '../common.ts';
 import { defineNode } from '../define-node.ts';
 
-export const LogLevel = z.enum(['debug', 'info', 'warn', 'error']);
+export const LogLevel = namedEnum({ debug: 'Debug', info: 'Info', warn: 'Warning', error: 'Error' });
 export type LogLevel = z.infer<typeof LogLevel>;
 
 /** Writes a line into the log of the run. The line is also the output of the node, which later nodes do not see. */

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { namedEnum } from '../../../core/schema/enum-names.ts';
 import { OutputVariable } from '../common.ts';
 import { defineNode } from '../define-node.ts';
 import { checkIterationVariables, MaxIterations, repeating } from '../repeating.ts';
@@ -18,11 +19,17 @@ export const loop = defineNode({
         .max(60_000)
         .default(0)
         .meta({ title: 'Pause between items (ms)', description: 'Before each item but the first' }),
-      errorHandling: z.enum(['fail_workflow', 'continue', 'skip_item']).optional().meta({
-        title: 'After a failed item',
-        description:
-          '`continue` puts the error into the results, `skip_item` leaves the item out. Without a choice: the `error` exit if something is connected to it, else the run fails. So does a loop that cannot begin',
-      }),
+      errorHandling: namedEnum({
+        fail_workflow: 'Fail the run',
+        continue: 'Go on, with the error among the results',
+        skip_item: 'Go on, without a result of the item',
+      })
+        .optional()
+        .meta({
+          title: 'After a failed item',
+          description:
+            'Empty: the run goes on by the exit `error` if something is connected to it, else it fails. So does a loop that cannot begin',
+        }),
     })
     .superRefine(checkIterationVariables),
   names: {},

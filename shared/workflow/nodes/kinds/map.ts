@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { namedEnum } from '../../../core/schema/enum-names.ts';
 import { OutputVariable } from '../common.ts';
 import { defineNode } from '../define-node.ts';
 import { checkIterationVariables, MaxIterations, repeating } from '../repeating.ts';
@@ -16,30 +17,31 @@ export const map = defineNode({
         .min(1)
         .max(1_000)
         .default(10)
-        .meta({ title: 'Items at once', description: 'Each works its way through the body' }),
-      failurePolicy: z.enum(['fail-fast', 'collect', 'tolerate']).default('fail-fast').meta({
-        title: 'After a failed item',
-        description:
-          '`fail-fast`: the first fails the node, and the others are stopped. `collect` puts the errors into the results. `tolerate` does so for a number of them',
-      }),
+        .meta({ title: 'Items at once', description: 'How many items the nodes inside work on at the same time' }),
+      failurePolicy: namedEnum({
+        'fail-fast': 'Fail, and stop the other items',
+        collect: 'Go on, with the errors among the results',
+        tolerate: 'Go on, until too many have failed',
+      })
+        .default('fail-fast')
+        .meta({ title: 'After a failed item', description: 'What becomes of the others' }),
       toleratedFailures: z.int().min(0).max(100_000).optional().meta({
         title: 'Tolerated failures',
-        description: 'With `tolerate`: one more failed item fails the node',
+        description: 'How many items may fail until too many have',
       }),
       collectResults: z.boolean().default(true).meta({
         title: 'Collect results',
-        description: 'Otherwise only the numbers are kept, and the result is null',
+        description: 'Otherwise the result is null, and only the numbers of items are kept',
       }),
       maxIterations: MaxIterations(100_000),
       chunkSize: z.int().min(1).max(1_000).optional().meta({
         title: 'Items of a chunk',
-        description:
-          'A chunk is a run that works off its items one after the other. Without a number: by the length of the list',
+        description: 'A chunk is a run that works off its items one after the other. Empty: by the length of the list',
       }),
-      errorHandling: z.enum(['fail_workflow', 'continue']).optional().meta({
+      errorHandling: namedEnum({ fail_workflow: 'Fail the run', continue: 'Go on without results' }).optional().meta({
         title: 'After too many failed items',
         description:
-          '`continue` goes on without results. Without a choice: the `error` exit if something is connected to it, else the run fails. So does a map that cannot begin',
+          'Empty: the run goes on by the exit `error` if something is connected to it, else it fails. So does a map that cannot begin',
       }),
     })
     .superRefine(checkIterationVariables)

@@ -7,7 +7,7 @@ import { defineNode } from '../define-node.ts';
 const Assignment = z.object({
   name: Identifier.refine((name) => !isReservedKey(name), { message: 'is a reserved name' }).meta({
     title: 'Name',
-    description: 'The key of `ctx`',
+    description: 'Later nodes read the value under it: `{{ctx.name}}`',
   }),
   value: Json.default(null).meta({ title: 'Value', description: 'Any value; templates in it are filled' }),
 });
@@ -19,7 +19,11 @@ export const set = defineNode({
   config: z
     .object({
       ...working,
-      assignments: z.array(Assignment).min(1).max(100).meta({ title: 'Values', description: 'What is put into `ctx`' }),
+      assignments: z
+        .array(Assignment)
+        .min(1)
+        .max(100)
+        .meta({ title: 'Values', description: 'Each with a name of its own' }),
       outputVariable: OutputVariable('values'),
     })
     .refine(({ assignments }) => new Set(assignments.map(({ name }) => name)).size === assignments.length, {

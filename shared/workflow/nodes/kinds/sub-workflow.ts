@@ -16,19 +16,20 @@ export const subWorkflow = defineNode({
     childWorkflowID: idOf('workflow').meta({ title: 'Workflow', description: 'The workflow to run' }),
     inputMapping: inputsOf(JsonObject.default({}), 'childWorkflowID').meta({
       title: 'Inputs',
-      description: 'By the names of its inputs; templates are filled',
+      description: 'What the workflow is given',
     }),
     outputVariable: OutputVariable('subResult'),
     mergeOutputs: z.boolean().default(false).meta({
       title: 'Merge outputs',
-      description: 'Each output of the workflow also becomes a key of `ctx`',
+      description:
+        'Each of its outputs can also be read by its own name: `{{ctx.total}}` beside `{{ctx.subResult.total}}`',
     }),
     maxDepth: z
       .int()
       .min(1)
       .max(10)
       .default(5)
-      .meta({ title: 'Most levels', description: 'How deep sub-workflows may be nested' }),
+      .meta({ title: 'Most levels', description: 'How deep workflows that call each other may be nested' }),
     ctxMode: z
       .literal('isolated')
       .default('isolated')

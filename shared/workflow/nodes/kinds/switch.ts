@@ -8,12 +8,12 @@ import { elseExitByConfig, exitsByConfig } from '../exits.ts';
 import { isPlain, Operator } from '../operators.ts';
 
 export const SwitchCase = z.object({
-  id: z.string().min(1).meta({ title: 'Exit', description: 'The exit of the case, which its edge names' }),
-  label: z.string().optional().meta({ title: 'Label', description: 'Name of the case in the editor' }),
-  operator: Operator.default('equals').meta({ title: 'Operator', description: 'How the value is compared' }),
+  id: z.string().min(1).meta({ title: 'Exit', description: 'A short name: by it the case is connected' }),
+  label: z.string().optional().meta({ title: 'Label', description: 'Name of the case on the canvas' }),
+  operator: Operator.default('equals').meta({ title: 'Operator', description: 'By what the value is compared' }),
   matchValue: Json.default(null).meta({
     title: 'Compared with',
-    description: 'A value, or JavaScript for the operator `expression`',
+    description: 'A value; JavaScript where it is computed by an expression',
   }),
 });
 export type SwitchCase = z.infer<typeof SwitchCase>;

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { namedEnum } from '../../../core/schema/enum-names.ts';
 import { OutputVariable, waiting } from '../common.ts';
 import { defineNode } from '../define-node.ts';
 
@@ -11,7 +12,11 @@ export const waitForEvent = defineNode({
   label: 'Wait for event',
   config: z.object({
     ...waiting,
-    eventName: z.string().min(1).max(255).meta({ title: 'Event', description: 'The name that it is sent with' }),
+    eventName: z
+      .string()
+      .min(1)
+      .max(255)
+      .meta({ title: 'Event', description: 'Its name, as the other system sends it, such as order.paid' }),
     // Empty is refused, because a template that is empty by mistake would wait for the events of others.
     eventKey: z
       .union([z.string().min(1).max(255), z.number()])
@@ -19,24 +24,21 @@ export const waitForEvent = defineNode({
       .meta({
         title: 'Key',
         description:
-          'To what it has happened: an order, a customer. Nearly always a template. Without it, to this run: the key is its `instanceID`, as that of inputs of widgets',
+          'The order or the customer that the event is about, nearly always a template: only events with the same key count. Without it, events for this run: their key is its `instanceID`, as that of inputs of widgets',
       }),
-    lookbackMinutes: z
-      .number()
-      .min(0)
-      .max(10_080)
-      .default(60)
-      .meta({ title: 'Looks back (min)', description: 'How old an event may be that came before; 0: later ones only' }),
+    lookbackMinutes: z.number().min(0).max(10_080).default(60).meta({
+      title: 'Looks back (min)',
+      description: 'Minutes: how old an event may be that came before; 0: later ones only',
+    }),
     expiryMinutes: z
       .number()
       .min(0)
       .max(525_600)
       .default(60)
-      .meta({ title: 'Expires after (min)', description: 'How long the node waits for an event; 0 for ever' }),
-    onTimeout: z.enum(['expired', 'fail']).default('expired').meta({
-      title: 'Without an event in time',
-      description: 'Leave by the exit `expired`, or fail',
-    }),
+      .meta({ title: 'Expires after (min)', description: 'Minutes for which it waits; 0: for ever' }),
+    onTimeout: namedEnum({ expired: 'Go on by the exit “expired”', fail: 'Fail' })
+      .default('expired')
+      .meta({ title: 'Without an event in time', description: 'Once the wait has expired' }),
     outputVariable: OutputVariable('event'),
   }),
   names: {},
