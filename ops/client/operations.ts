@@ -222,6 +222,7 @@ export const operations = {
   getVariable: {"method":"get","path":"/api/v1/tenants/{tenantID}/variables/{variableID}"},
   updateVariable: {"method":"patch","path":"/api/v1/tenants/{tenantID}/variables/{variableID}"},
   deleteVariable: {"method":"delete","path":"/api/v1/tenants/{tenantID}/variables/{variableID}"},
+  getVariableUsage: {"method":"get","path":"/api/v1/tenants/{tenantID}/variables/{variableID}/usage"},
   listTenantUsers: {"method":"get","path":"/api/v1/tenants/{tenantID}/users","items":"users"},
   addTenantUser: {"method":"post","path":"/api/v1/tenants/{tenantID}/users","takesKey":true},
   getTenantUser: {"method":"get","path":"/api/v1/tenants/{tenantID}/users/{tenantUserID}"},

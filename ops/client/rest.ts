@@ -4064,6 +4064,28 @@ export interface paths {
         patch: operations["updateVariable"];
         trace?: never;
     };
+    "/api/v1/tenants/{tenantID}/variables/{variableID}/usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the usage of a variable
+         * @description Returns the workflows whose published or latest version names the variable: in templates, in code, or as the secret of the completion webhook. A name that code computes is not found.
+         *
+         *     Permission: `variable.read`
+         */
+        get: operations["getVariableUsage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/tenants/{tenantID}/users": {
         parameters: {
             query?: never;
@@ -11416,6 +11438,7 @@ export interface components {
             unknownFieldCount?: components["schemas"]["UnknownFieldCount"];
             variable: components["schemas"]["Variable"];
         };
+        GetVariableUsageAnswer: components["schemas"]["Success"] & components["schemas"]["VariableUsage"];
         GetWebhookHealthAnswer: {
             /** @constant */
             success: true;
@@ -15639,6 +15662,30 @@ export interface components {
             /** @description The mask of a secret stands for the stored one */
             value?: components["schemas"]["Json"];
             description?: string | null;
+        };
+        /**
+         * @example {
+         *       "workflows": [
+         *         {
+         *           "workflowID": "01990d3e-5c00-7a10-8000-000000000008",
+         *           "workflowTitle": "Approve an order",
+         *           "isPublished": true
+         *         }
+         *       ],
+         *       "others": 0
+         *     }
+         */
+        VariableUsage: {
+            workflows: components["schemas"]["VariableUser"][];
+            /** @description How many more there are: the caller may not read them, or the list is too long */
+            others: number;
+        };
+        VariableUser: {
+            /** Format: uuid */
+            workflowID: string;
+            workflowTitle: string;
+            /** @description Whether the published version uses it, and not only a later draft */
+            isPublished: boolean;
         };
         VerifyAuditTrailAnswer: components["schemas"]["Success"] & components["schemas"]["AuditVerification"];
         /** @description Why a node waits, and until when */
@@ -34518,6 +34565,52 @@ export interface operations {
             403: components["responses"]["403"];
             404: components["responses"]["404"];
             413: components["responses"]["413"];
+            429: components["responses"]["429"];
+            503: components["responses"]["503"];
+        };
+    };
+    getVariableUsage: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description With `handling=strict` (RFC 7240), fields that are not known are a VALIDATION_ERROR; else the answer names them in `unknownFields`. */
+                Prefer?: components["parameters"]["Prefer"];
+            };
+            path: {
+                tenantID: string;
+                variableID: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The usage of a variable */
+            200: {
+                headers: {
+                    "Preference-Applied": components["headers"]["PreferenceApplied"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "workflows": [
+                     *         {
+                     *           "workflowID": "01990d3e-5c00-7a10-8000-000000000008",
+                     *           "workflowTitle": "Approve an order",
+                     *           "isPublished": true
+                     *         }
+                     *       ],
+                     *       "others": 0
+                     *     }
+                     */
+                    "application/json": components["schemas"]["GetVariableUsageAnswer"];
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
             429: components["responses"]["429"];
             503: components["responses"]["503"];
         };

@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import { AppError } from '#shared/core/errors.ts';
-import type { Pool } from '#shared/db/pool.ts';
 import { deleteAsset } from '../../assets/assets.ts';
 import { tenantRoute } from '../../context/routes.ts';
 import { Message } from '../../http/fields/response-parts.ts';
 import { getVariable } from './find.ts';
 import { VariableDelete, VariableID } from './schemas.ts';
 import { tellWorkers } from './tell-workers.ts';
+import { findUses } from './uses.ts';
 
 export const deleteVariable = tenantRoute({
   name: 'deleteVariable',
@@ -23,7 +23,8 @@ export const deleteVariable = tenantRoute({
 
   async handle({ params, query, em, tenantID, log }, { pool, messaging: { backplane } }) {
     const variable = await getVariable(em, params.variableID);
-    const uses = query.force ? 0 : await countUses(pool, tenantID, variable.name);
+    const found = query.force ? [] : await findUses(pool, tenantID, variable.name);
+    const uses = found.filter(({ isPublished }) => isPublished).length;
     if (uses > 0)
       throw new AppError(
         'CONFLICT',
@@ -34,16 +35,3 @@ export const deleteVariable = tenantRoute({
     return { message: 'Variable deleted' };
   },
 });
-
-/** Searches the text of the graphs, code included. A name that code computes is not found. */
-async function countUses(pool: Pool, tenantID: string, name: string): Promise<number> {
-  const { rows } = await pool.query<{ n: number }>(USES, [
-    tenantID,
-    `\\mvars\\s*(\\?\\.|\\.|\\[)+\\s*[\\\\"']*${name}\\M`,
-  ]);
-  return rows[0]?.n ?? 0;
-}
-
-const USES = `
-select count(*)::int as n from workflow w join workflow_version v on v.id = w.version_id
-where w.tenant_id = $1 and v.nodes::text ~ $2`;

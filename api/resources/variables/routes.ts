@@ -8,6 +8,7 @@ import { getVariable } from './find.ts';
 import { presentVariable } from './present.ts';
 import { Variable, VariableID, VariableList, Variables } from './schemas.ts';
 import { updateVariable } from './update.ts';
+import { readVariableUsage } from './usage.ts';
 
 export const variableRoutes = [
   tenantRoute({
@@ -46,6 +47,7 @@ export const variableRoutes = [
     },
   }),
 
+  readVariableUsage,
   updateVariable,
   deleteVariable,
 ];

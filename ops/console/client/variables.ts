@@ -31,6 +31,15 @@ export function secretNamesRead(tenantID: string) {
   });
 }
 
+export function variableUsageRead({ tenantID, variableID }: VariableIDs) {
+  return queryOptions({
+    queryKey: ['variables', tenantID, 'usage', variableID],
+    queryFn: () => body(rest.GET(`${VARIABLE}/usage`, { params: { path: { tenantID, variableID } } })),
+    // Workflows are saved elsewhere.
+    staleTime: 0,
+  });
+}
+
 export async function createVariable(tenantID: string, variable: Schemas['VariableCreate']): Promise<void> {
   await body(rest.POST(VARIABLES, { params: { path: { tenantID } }, body: variable }));
 }

@@ -221,6 +221,40 @@ test('a variable that published workflows use is deleted only by force', async (
   expect(await api().delete(`T/variables/${unused.id}`)).toMatchObject({ status: 200 });
 });
 
+test('the usage of a variable names published workflows and drafts: by templates, by code, and as the secret of a webhook', async () => {
+  const [used, other] = [await aSecret(`whsec_${'A'.repeat(32)}`), await aVariable(1)];
+  const [outputs, inCode] = [{ a: `{{vars.${used.name}}}` }, chain({ a: code(`return vars.${used.name};`) })];
+  const completionWebhook = { url: 'https://example.com', secret: used.name };
+  const create = async (title: string, body: object): Promise<string> =>
+    (await api().post('T/workflows', { title, ...body })).body.workflow.id;
+  const byCode = await create('By code', inCode);
+  const bySecret = await create('By its webhook', { ...chain(), workflowOptions: { completionWebhook } });
+  const draft = await create('By a draft', chain());
+  await api().patch(`T/workflows/${draft}`, { ...chain({}, outputs), draft: true });
+  await create('Names a longer one', chain({ a: code(`return vars.${used.name}0;`) }));
+
+  const { status, body } = await api().get(`T/variables/${used.id}/usage`);
+  expect(status).toBe(200);
+  expect(
+    body.workflows.toSorted((a: JsonObject, b: JsonObject) =>
+      String(a.workflowTitle) < String(b.workflowTitle) ? -1 : 1,
+    ),
+  ).toEqual([
+    { workflowID: draft, workflowTitle: 'By a draft', isPublished: false },
+    { workflowID: byCode, workflowTitle: 'By code', isPublished: true },
+    { workflowID: bySecret, workflowTitle: 'By its webhook', isPublished: true },
+  ]);
+  expect(body.others).toBe(0);
+  expect((await api().get(`T/variables/${other.id}/usage`)).body).toMatchObject({ workflows: [], others: 0 });
+  // A secret of a webhook is missed as much as one of a template; a draft is not run.
+  const refused = await api().delete(`T/variables/${used.id}`);
+  expect(refused.body.error.message).toContain('2 published workflows use');
+
+  const reader = await aMember(cluster, { tenant, can: ['variable.read'] });
+  const theirs = await cluster.as(reader).in(tenant).get(`T/variables/${used.id}/usage`);
+  expect(theirs.body).toMatchObject({ workflows: [], others: 3 });
+});
+
 test('a run that waits for an answer goes on with it after a variable of the question is deleted', async () => {
   const variable = await aVariable('Acme');
   const ask = { type: 'approval', title: `{{vars.${variable.name}}}` };

@@ -2,7 +2,7 @@ import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/cli
 import { expect, test } from 'vitest';
 import { startMCP } from '#api/mcp/listen.ts';
 import { newID } from '#shared/core/ids.ts';
-import { aWorkflow } from '#test/support/factories.ts';
+import { aWorkflow, chain } from '#test/support/factories.ts';
 import { startAIProvider } from '../../servers/ai-provider.ts';
 import { expectAccessible, forgetRefusals, HOSTILE, type Stage } from './stage.ts';
 
@@ -164,10 +164,30 @@ export function settingsTests(stage: () => Stage): void {
     await page.getByRole('row', { name: /For the shop/ }).waitFor();
     expect(await page.content()).not.toContain('hidden-word');
     expect(await page.locator('img[src="x"]').count()).toBe(0);
+    const user = await aWorkflow(cluster, {
+      tenant,
+      title: 'Greets by a variable',
+      ...chain({}, { said: `{{vars.${greeting}}}` }),
+    });
+    await page.getByRole('button', { name: `Show where ${greeting} is used` }).click();
+    const use = dialog.getByRole('link', { name: 'Greets by a variable' });
+    expect(await use.getAttribute('href')).toContain(user.id);
+    await expectAccessible(page, {
+      name: 'settings-variable-usage',
+      shows: 'Greets by a variable',
+      schemes: ['light'],
+    });
+    await page.keyboard.press('Escape');
+    await page.getByRole('button', { name: `Show where ${token} is used` }).click();
+    await dialog.getByText('No workflow names it.').waitFor();
+    await page.keyboard.press('Escape');
     await expectAccessible(page, { name: 'settings-variables', shows: greeting });
     await page.getByRole('button', { name: `Actions for ${greeting}` }).click();
     await page.getByRole('menuitem', { name: 'Delete' }).click();
     await dialog.getByRole('button', { name: 'Delete' }).click();
+    await dialog.getByText('1 published workflow uses this variable').waitFor();
+    forgetRefusals(stage(), 409);
+    await dialog.getByRole('button', { name: 'Delete all the same' }).click();
     await page.getByRole('row', { name: new RegExp(greeting) }).waitFor({ state: 'detached' });
 
     await page.getByRole('link', { name: 'AI', exact: true }).click();

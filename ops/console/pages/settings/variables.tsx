@@ -7,6 +7,7 @@ import { APIError } from '../../client/rest.ts';
 import { deleteVariable, type Variable, variablesRead } from '../../client/variables.ts';
 import { withoutTurning } from '../../code/turning.ts';
 import { VariableDialog } from '../../settings/variable-dialog.tsx';
+import { VariableUsage } from '../../settings/variable-usage.tsx';
 import { Confirm } from '../../ui/confirm.tsx';
 import { May } from '../../ui/may.tsx';
 import { PageTitle } from '../../ui/page.tsx';
@@ -27,6 +28,7 @@ export function VariableSettingsPage() {
   const queries = useQueryClient();
   const [edited, setEdited] = useState<Variable | 'new'>();
   const [doomed, setDoomed] = useState<Variable>();
+  const [used, setUsed] = useState<Variable>();
   const { data, error, refetch } = useQuery(
     variablesRead(tenantID, { ...(search && { search }), ...(cursor && { cursor }) }),
   );
@@ -38,6 +40,14 @@ export function VariableSettingsPage() {
     { head: 'Value', cell: (row) => <div className="clip">{valueText(row)}</div> },
     { head: 'Description', cell: ({ description }) => <bdi>{description ?? '–'}</bdi>, isWide: true },
     { head: 'Changed', cell: ({ updatedAt }) => <Ago at={updatedAt} />, isWide: true },
+    {
+      head: 'Used in',
+      cell: (row) => (
+        <button type="button" className="plain link" aria-label={`Show where ${row.name} is used`} onClick={() => setUsed(row)}>
+          Show
+        </button>
+      ),
+    },
     { head: 'History', cell: ({ id }) => <WhoChanged tenantID={tenantID} assetID={id} />, isWide: true },
     {
       head: 'Do',
@@ -91,6 +101,7 @@ export function VariableSettingsPage() {
           onClose={() => setEdited(undefined)}
         />
       )}
+      {used && <VariableUsage tenantID={tenantID} variable={used} onClose={() => setUsed(undefined)} />}
       {doomed && (
         <DeleteVariable
           tenantID={tenantID}
