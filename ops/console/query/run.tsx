@@ -2,8 +2,9 @@ import { Button, Group, Stack, Text } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { type FormEvent, type RefObject, useState } from 'react';
 import type { QueryAnswer } from '../client/queries-of-tenant.ts';
-import { inputFields } from '../ui/as-fields.ts';
-import { enteredValues, Fields, initialValues, type Values } from '../ui/fields.tsx';
+import { declaredInputs } from '../ui/declared.ts';
+import { InputFields } from '../ui/declared-inputs.tsx';
+import { faultsIn } from '../ui/faults.ts';
 import { JSONView } from '../ui/json.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { Result } from './result.tsx';
@@ -25,14 +26,13 @@ interface Props {
 
 /** Asks for the inputs of a query, runs it, and shows what it answers. */
 export function Run({ definitions, note, run, explain, onSettled, form }: Props) {
-  const fields = inputFields(definitions);
-  const [entered, setEntered] = useState<Values>({});
-  const values = { ...initialValues(fields), ...entered };
+  const inputs = declaredInputs(definitions);
+  const [values, setValues] = useState<Readonly<Record<string, unknown>>>();
   const act = useMutation({
-    mutationFn: async (verb: 'run' | 'explain') =>
-      (verb === 'run' ? run : explain)?.(enteredValues(fields, values)) ?? null,
+    mutationFn: async (verb: 'run' | 'explain') => (verb === 'run' ? run : explain)?.({ ...values }) ?? null,
     onSettled: () => onSettled?.(),
   });
+  const faults = faultsIn('inputValues', act.error);
   const start = (verb: 'run' | 'explain') => {
     if (!(verb === 'run' ? run : explain)) return;
     // The answer of the run before is not shown as that of this one.
@@ -47,7 +47,17 @@ export function Run({ definitions, note, run, explain, onSettled, form }: Props)
     <Stack>
       <form ref={form} onSubmit={submit}>
         <Stack gap="sm">
-          <Fields fields={fields} values={values} onChange={setEntered} />
+          {inputs.length > 0 && (
+            <InputFields
+              label="Inputs"
+              noun="query"
+              root={undefined}
+              inputs={inputs}
+              value={values}
+              onChange={setValues}
+              faultOf={(key) => faults.get(key)}
+            />
+          )}
           {note && <Text size="sm">{note}</Text>}
           <Group gap="xs">
             {run && (
