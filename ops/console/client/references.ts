@@ -65,7 +65,13 @@ const sources = {
     },
     async row(tenantID, workflowID) {
       const params = { path: { tenantID, workflowID } };
-      return (await body(rest.GET(`${T}/workflows/{workflowID}`, { params }))).workflow;
+      const { workflow } = await body(rest.GET(`${T}/workflows/{workflowID}`, { params }));
+      const versionID = workflow.publishedVersionID;
+      if (versionID === null || versionID === workflow.versionID) return workflow;
+      // The published version is run, whose inputs may be others than those of a later draft.
+      const published = { params: { path: { tenantID, workflowID, versionID } } };
+      const { version } = await body(rest.GET(`${T}/workflows/{workflowID}/versions/{versionID}`, published));
+      return { ...workflow, workflowOptions: version.workflowOptions };
     },
     named: namedWorkflow,
   }),

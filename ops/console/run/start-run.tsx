@@ -1,8 +1,9 @@
-import { Modal, Select, Stack, Text } from '@mantine/core';
+import { Modal, Select, Skeleton, Stack, Text } from '@mantine/core';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { workflowsRead } from '../client/reads.ts';
+import { referenceRead } from '../client/references.ts';
 import { body, rest } from '../client/rest.ts';
 import type { Schemas } from '../client/types.ts';
 import { faultsIn } from '../ui/faults.ts';
@@ -10,7 +11,7 @@ import { DialogForm } from '../ui/form.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { type RunInput, RunInputs } from './run-inputs.tsx';
 
-type Startable = Pick<Schemas['ListedWorkflow'], 'id' | 'workflowOptions' | 'workflowDescription'>;
+type Startable = Pick<Schemas['ListedWorkflow'], 'id' | 'workflowDescription'>;
 
 /** Chooses a workflow, asks for its inputs and starts it. */
 export function StartRun({ tenantID, onClose }: { tenantID: string; onClose: () => void }) {
@@ -42,6 +43,8 @@ export function StartRun({ tenantID, onClose }: { tenantID: string; onClose: () 
 /** Asks for the inputs of a workflow and starts its published version. */
 export function StartForm({ tenantID, workflow }: { tenantID: string; workflow: Startable }) {
   const [input, setInput] = useState<RunInput>();
+  // The options of the workflow are those of its latest version, which may be a draft.
+  const { data, error } = useQuery(referenceRead(tenantID, 'workflow', workflow.id));
   const navigate = useNavigate();
   const start = useMutation({
     mutationFn: () => {
@@ -61,12 +64,12 @@ export function StartForm({ tenantID, workflow }: { tenantID: string; workflow: 
           {workflow.workflowDescription}
         </Text>
       )}
-      <RunInputs
-        definitions={workflow.workflowOptions.inputDefinitions}
-        value={input}
-        onChange={setInput}
-        faults={faults}
-      />
+      {error && <Problem error={error} />}
+      {data || error ? (
+        <RunInputs definitions={data?.inputs} value={input} onChange={setInput} faults={faults} />
+      ) : (
+        <Skeleton h={80} />
+      )}
     </DialogForm>
   );
 }

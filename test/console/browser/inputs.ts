@@ -64,7 +64,15 @@ export function inputTests(stage: () => Stage): void {
       { key: 'size', type: 'choice', required: false, options: ['small', 'large'], default: 'large' },
     ]);
 
+    // Later drafts may ask for other inputs than the version that is run.
+    await add.click();
+    await page.keyboard.type('later');
+    await page.getByRole('button', { name: 'Save draft' }).click();
+    await page.getByText('Version 3, a draft').waitFor();
     await page.getByRole('button', { name: 'Run', exact: true }).click();
+    await dialog.getByText('The published version is run').waitFor();
+    await dialog.getByLabel('day').waitFor();
+    expect(await dialog.getByLabel('later').count()).toBe(0);
     expect(await dialog.getByRole('combobox', { name: 'size' }).getAttribute('placeholder')).toBe('large');
     await dialog.getByRole('button', { name: 'Start' }).click();
     await dialog.getByText('is required').waitFor();
@@ -85,6 +93,7 @@ export function inputTests(stage: () => Stage): void {
     await page.getByRole('option', { name: title }).click();
     await dialog.getByRole('radiogroup', { name: 'How day is given' }).getByText('Expression').click();
     await dialog.getByText('Computed at each tick').waitFor();
+    expect(await dialog.getByRole('textbox', { name: 'later' }).count()).toBe(0);
     await dialog.getByRole('textbox', { name: 'Total in euros' }).fill('9');
     await expectAccessible(page, { name: 'cron-inputs', shows: 'Computed at each tick', schemes: ['light'] });
     await dialog.getByRole('button', { name: 'Create' }).click();
