@@ -86,7 +86,7 @@ test('options are part of the draft, without what is undefined; a fault stays un
     ['inputDefinitions.0.key', 'is required'],
   ]);
   const mended = withOptions(sent, { rate: undefined });
-  expect(mended.options).toEqual({ theme: 'dark', inputDefinitions: [{ key: '' }] });
+  expect(mended.options).toStrictEqual({ theme: 'dark', inputDefinitions: [{ key: '' }] });
   const left = optionFaultsOf(issues, sent, mended);
   expect([...left.keys()]).toEqual(['inputDefinitions.0.key']);
   expect([...faultsWithin('inputDefinitions', left)]).toEqual([['0.key', 'is required']]);

@@ -1,4 +1,4 @@
-import { Button, Paper, Skeleton, Text } from '@mantine/core';
+import { Box, Button, Paper, Skeleton, Text } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
@@ -37,13 +37,25 @@ export function VariableSettingsPage() {
   const refresh = () => queries.invalidateQueries({ queryKey: ['variables', tenantID] });
   const columns: Column<Variable>[] = [
     { head: 'Name', cell: ({ name }) => <code>{name}</code> },
-    { head: 'Value', cell: (row) => <div className="clip">{valueText(row)}</div> },
+    {
+      head: 'Value',
+      cell: (row) => (
+        <Box className="clip" maw="14rem">
+          {valueText(row)}
+        </Box>
+      ),
+    },
     { head: 'Description', cell: ({ description }) => <bdi>{description ?? '–'}</bdi>, isWide: true },
     { head: 'Changed', cell: ({ updatedAt }) => <Ago at={updatedAt} />, isWide: true },
     {
       head: 'Used in',
       cell: (row) => (
-        <button type="button" className="plain link" aria-label={`Show where ${row.name} is used`} onClick={() => setUsed(row)}>
+        <button
+          type="button"
+          className="plain link"
+          aria-label={`Show where ${row.name} is used`}
+          onClick={() => setUsed(row)}
+        >
           Show
         </button>
       ),
