@@ -19,7 +19,10 @@ export async function readOutcome(outcome: CallOutcome, job: Job): Promise<Json>
     case 'invalid':
       throw new AppError('INVALID_OUTPUT', `The result is not JSON: ${outcome.message}`);
     case 'large':
-      throw new AppError('OUTPUT_TOO_LARGE', `The result is larger than the limit of ${job.maxOutputBytes} bytes`);
+      throw new AppError(
+        'OUTPUT_TOO_LARGE',
+        `The result is larger than the limit of ${job.maxOutputBytes} bytes (NODE_OUTPUT_MAX_BYTES)`,
+      );
     case 'memory':
       throw new AppError('NODE_FAILED', `The code exceeded its memory limit of ${job.memoryMB} MB`, { retry: false });
     case 'timeout':

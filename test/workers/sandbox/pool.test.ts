@@ -430,7 +430,7 @@ describe('memory', () => {
 describe('output', () => {
   const tooLarge = {
     code: 'OUTPUT_TOO_LARGE',
-    message: 'The result is larger than the limit of 1000 bytes',
+    message: 'The result is larger than the limit of 1000 bytes (NODE_OUTPUT_MAX_BYTES)',
     retry: false,
   };
 

@@ -187,7 +187,7 @@ function takeOutput(limits: Limits, run: Run, output: JsonObject): string {
   if (run.state.outputLength + text.length > limits.runOutputMaxBytes)
     throw new AppError(
       'OUTPUT_TOO_LARGE',
-      `The outputs of this run are larger than the limit of ${limits.runOutputMaxBytes} bytes together`,
+      `The outputs of this run are larger than the limit of ${limits.runOutputMaxBytes} bytes together (RUN_OUTPUT_MAX_BYTES)`,
     );
   run.state.countOutput(text.length);
   return text;

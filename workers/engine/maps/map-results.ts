@@ -57,7 +57,7 @@ async function whyFailed(
   if (outcome === 'large')
     return new AppError(
       'OUTPUT_TOO_LARGE',
-      'The results of the map are larger than the limit of an output together: with collectResults false they are not kept',
+      'The results of the map are larger together than the limit of an output (NODE_OUTPUT_MAX_BYTES): with collectResults false they are not kept',
       noRetry,
     );
   const first = await readFailure(pool, mapID, map.plan);

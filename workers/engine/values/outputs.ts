@@ -15,7 +15,10 @@ export function outputText(output: JsonObject, maxBytes: number): string {
     throw new AppError('INVALID_OUTPUT', `The output is not JSON: ${(error as Error).message}`, { retry: false });
   }
   if (text.length > maxBytes || (text.length * 3 > maxBytes && Buffer.byteLength(text) > maxBytes))
-    throw new AppError('OUTPUT_TOO_LARGE', `The output is larger than the limit of ${maxBytes} bytes`);
+    throw new AppError(
+      'OUTPUT_TOO_LARGE',
+      `The output is larger than the limit of ${maxBytes} bytes (NODE_OUTPUT_MAX_BYTES)`,
+    );
   // JSON.stringify writes NUL and half pairs as escapes. Most texts have none.
   const [, found] = (text.includes('\\u') && UNSTORABLE.exec(text)) || [];
   if (found === '0000')

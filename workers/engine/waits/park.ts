@@ -144,7 +144,9 @@ group by line.workflow_id, w.title order by n desc`;
 
 function refuseLarge(input: JsonObject, maxBytes: number): void {
   if (Buffer.byteLength(JSON.stringify(input)) > maxBytes)
-    throw subWorkflowError(`inputMapping: the inputs are larger than the limit of ${maxBytes} bytes`);
+    throw subWorkflowError(
+      `inputMapping: the inputs are larger than the limit of ${maxBytes} bytes (NODE_OUTPUT_MAX_BYTES)`,
+    );
 }
 
 function subWorkflowError(message: string): AppError {
