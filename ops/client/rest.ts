@@ -14155,8 +14155,53 @@ export interface components {
             /** @description Null: as set for the tenant, or else all */
             runs?: number | null;
         };
+        /**
+         * @description A user, or an API key with its creator
+         * @example {
+         *       "type": "user",
+         *       "id": "01990d3e-5c00-7a10-8000-000000000001"
+         *     }
+         */
+        RunStarter: {
+            /** @enum {string} */
+            type: "user" | "apiKey";
+            /** Format: uuid */
+            id: string;
+            /** Format: uuid */
+            userID?: string;
+        };
         /** @enum {string} */
         RunStatus: "PENDING" | "RUNNING" | "WAITING" | "COMPLETED" | "FAILED" | "CANCELLED";
+        /**
+         * @description What started a run by itself; `failedRun` has this one as its failure handler
+         * @example {
+         *       "type": "cronJob",
+         *       "id": "01990d3e-5c00-7a10-8000-000000000002",
+         *       "tickID": "01990d3e-5c00-7a10-8000-000000000003",
+         *       "scheduledAt": "2026-03-05T14:05:00.000Z"
+         *     }
+         */
+        RunTrigger: {
+            /** @enum {string} */
+            type: "cronJob" | "listener" | "appPage" | "failedRun";
+            /** Format: uuid */
+            id: string;
+            /**
+             * Format: uuid
+             * @description The tick of the cron job
+             */
+            tickID?: string;
+            /**
+             * Format: date-time
+             * @description The time of that tick
+             */
+            scheduledAt?: string;
+            /**
+             * Format: uuid
+             * @description The event of the listener, while it is stored
+             */
+            eventID?: string;
+        };
         RunsDiff: {
             nodes: components["schemas"]["NodeOutcomeDiff"][];
             /** @description More than 500 outcomes: those of the others are left out */
@@ -17201,6 +17246,11 @@ export interface components {
          *       "createdAt": "2026-03-05T14:05:12.480Z",
          *       "startedAt": "2026-03-05T14:05:12.490Z",
          *       "completedAt": null,
+         *       "startedBy": {
+         *         "type": "user",
+         *         "id": "01990d3e-5c00-7a10-8000-000000000001"
+         *       },
+         *       "trigger": null,
          *       "seq": 4,
          *       "input": {
          *         "orderID": 4711
@@ -17276,6 +17326,10 @@ export interface components {
             createdAt: string;
             startedAt: string | null;
             completedAt: string | null;
+            /** @description Null if a job, a listener or another run started it */
+            startedBy: components["schemas"]["RunStarter"] | null;
+            /** @description Null if a person, an API key or a parent started it */
+            trigger: components["schemas"]["RunTrigger"] | null;
             /** @description Of the last visible change: the `lastSeq` for `workflow_run_join` */
             seq: number;
             /** @description Of a test run that differs from others */
@@ -23420,6 +23474,11 @@ export interface operations {
                      *       "createdAt": "2026-03-05T14:05:12.480Z",
                      *       "startedAt": "2026-03-05T14:05:12.490Z",
                      *       "completedAt": null,
+                     *       "startedBy": {
+                     *         "type": "user",
+                     *         "id": "01990d3e-5c00-7a10-8000-000000000001"
+                     *       },
+                     *       "trigger": null,
                      *       "seq": 4,
                      *       "input": {
                      *         "orderID": 4711

@@ -61,8 +61,19 @@ export const exampleDelivery = {
   settledAt: null,
 };
 
+export const exampleStarter = { type: 'user', id: '01990d3e-5c00-7a10-8000-000000000001' };
+
+export const exampleTrigger = {
+  type: 'cronJob',
+  id: '01990d3e-5c00-7a10-8000-000000000002',
+  tickID: '01990d3e-5c00-7a10-8000-000000000003',
+  scheduledAt: '2026-03-05T14:05:00.000Z',
+};
+
 export const exampleInstance = {
   ...exampleInstanceSummary,
+  startedBy: exampleStarter,
+  trigger: null,
   seq: 4,
   input: exampleRunInputs.args,
   output: null,

@@ -11,7 +11,13 @@ import { VersionName } from '../../http/fields/version-name.ts';
 import { exampleFilter } from '../../runs/examples.ts';
 import { RunError, Status, StatusOfNode, Stored, Tag } from '../../runs/run-schemas.ts';
 import { Waiting, WaitReason } from '../../runs/wait-schemas.ts';
-import { exampleFailureHandling, exampleInstance, exampleInstanceSummary } from './examples.ts';
+import {
+  exampleFailureHandling,
+  exampleInstance,
+  exampleInstanceSummary,
+  exampleStarter,
+  exampleTrigger,
+} from './examples.ts';
 
 const runFilter = {
   workflowID: idOf('workflow').optional(),
@@ -199,7 +205,27 @@ export const FailureHandling = z
   })
   .meta({ id: 'FailureHandling', examples: [exampleFailureHandling] });
 
+export const Starter = z
+  .object({ type: z.enum(['user', 'apiKey']), id: z.uuid(), userID: z.uuid().optional() })
+  .meta({ id: 'RunStarter', description: 'A user, or an API key with its creator', examples: [exampleStarter] });
+
+export const RunTrigger = z
+  .object({
+    type: z.enum(['cronJob', 'listener', 'appPage', 'failedRun']),
+    id: z.uuid(),
+    tickID: z.uuid().optional().describe('The tick of the cron job'),
+    scheduledAt: z.iso.datetime().optional().describe('The time of that tick'),
+    eventID: z.uuid().optional().describe('The event of the listener, while it is stored'),
+  })
+  .meta({
+    id: 'RunTrigger',
+    description: 'What started a run by itself; `failedRun` has this one as its failure handler',
+    examples: [exampleTrigger],
+  });
+
 export const Instance = InstanceSummary.extend({
+  startedBy: Starter.nullable().describe('Null if a job, a listener or another run started it'),
+  trigger: RunTrigger.nullable().describe('Null if a person, an API key or a parent started it'),
   seq: z.int().describe('Of the last visible change: the `lastSeq` for `workflow_run_join`'),
   testMode: ShownTestMode.optional().describe('Of a test run that differs from others'),
   input: Stored.optional().describe('Left out if the query has `input=false`'),
