@@ -14,6 +14,7 @@ import { createOperators } from '#api/auth/operator-session.ts';
 import { createFleetView } from '#api/fleet/fleet.ts';
 import { ICON_PATH, sendIcon } from '#api/http/response/icon.ts';
 import { type IdentifyOperator, serveFleetSockets } from '#api/realtime/feeds/fleet-room.ts';
+import { createPausedQueues } from '#api/runs/paused-queues.ts';
 import { createLogger, type Logger } from '#shared/core/logger.ts';
 import { addProcessMetrics, createMetrics, inProcess } from '#shared/core/metrics.ts';
 import { createPool } from '#shared/db/pool.ts';
@@ -79,7 +80,7 @@ export async function startBoard({ config, logger }: { config: Config; logger: L
     },
   });
   const operators = createOperators({ pool, backplane, logger });
-  const fleet = createFleetView(pool);
+  const fleet = createFleetView(pool, createPausedQueues(backplane));
   const guard = openOnLoopback ? onlyLoopback : operatorsOnly(operators);
   app.use(guard, fleetPages(config, fleet), serverAdapter.getRouter());
   app.use(answerBoardErrors(logger));

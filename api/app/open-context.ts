@@ -32,6 +32,7 @@ import { createFormLimits } from '../http/limits/form-limits.ts';
 import { createRequestCount } from '../http/limits/rate-limit.ts';
 import { createRefusals } from '../http/limits/refusals.ts';
 import { createExecutableVersions } from '../runs/executable-versions.ts';
+import { createPausedQueues } from '../runs/paused-queues.ts';
 import { createAwaitedRuns } from '../streams/awaited-runs.ts';
 import { createChatStreams } from '../streams/chat-streams.ts';
 import { createEventStreams } from '../streams/event-streams.ts';
@@ -89,6 +90,8 @@ export async function createApiContext(config: Config, logger: Logger): Promise<
   const audit = resources.use(createAuditTrail({ pool, producer: jobs, flushMs: config.auditFlushMs, logger }));
   const ingestion = resources.use(createEventIngestion({ pool, secrets, producer: jobs, logger }));
 
+  const pausedQueues = createPausedQueues(backplane);
+
   const owned = resources.move();
   return {
     config,
@@ -107,7 +110,8 @@ export async function createApiContext(config: Config, logger: Logger): Promise<
       ingestion,
       formLinks: createFormLinks(secrets, config.oauth.publicURL),
       formLimits: createFormLimits(backplane),
-      fleet: createFleetView(pool),
+      fleet: createFleetView(pool, pausedQueues),
+      pausedQueues,
     },
     requests: {
       count: createRequestCount(backplane, config.requestsPerMinute),

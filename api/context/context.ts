@@ -24,6 +24,7 @@ import type { FormLimits } from '../http/limits/form-limits.ts';
 import type { RequestCount } from '../http/limits/rate-limit.ts';
 import type { Refusals } from '../http/limits/refusals.ts';
 import type { ReadExecutableVersion } from '../runs/executable-versions.ts';
+import type { PausedQueues } from '../runs/paused-queues.ts';
 import type { AwaitedRuns } from '../streams/awaited-runs.ts';
 import type { ChatStreams } from '../streams/chat-streams.ts';
 import type { EventStreams } from '../streams/event-streams.ts';
@@ -67,6 +68,7 @@ export interface RunServices extends Runs {
   formLinks: FormLinks;
   formLimits: FormLimits;
   fleet: FleetView;
+  pausedQueues: PausedQueues;
 }
 
 /** Limits, records and streams that the requests of a process share. */

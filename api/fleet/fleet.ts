@@ -1,4 +1,5 @@
 import type { Pool } from '#shared/db/pool.ts';
+import type { PausedQueues } from '../runs/paused-queues.ts';
 import { type BacklogRow, readBacklog } from './backlog.ts';
 import {
   type FailureRow,
@@ -21,6 +22,7 @@ const FRESH_MS = 2_000;
 const FRESH_PAST_MS = 20_000;
 
 export interface FleetState {
+  pausedQueues: readonly string[];
   backlog: Read<{ rows: readonly BacklogRow[] }>;
   tenants: Read<{ rows: readonly TenantRow[] }>;
   workers: Read<{ rows: readonly WorkerRow[] }>;
@@ -31,6 +33,7 @@ export interface FleetState {
 }
 
 export interface TenantState extends Named {
+  pausedQueues: readonly string[];
   backlog: readonly BacklogRow[];
   runs: readonly WaitingRun[];
   at: Date;
@@ -44,7 +47,7 @@ export interface FleetView {
   tenant(tenantID: string): Promise<TenantState | undefined>;
 }
 
-export function createFleetView(pool: Pool): FleetView {
+export function createFleetView(pool: Pool, pausedQueues: PausedQueues): FleetView {
   const backlog = readFresh(FRESH_MS, async () => ({ rows: await readBacklog(pool) }));
   const tenants = readFresh(FRESH_MS, async () => ({ rows: await readTenants(pool, (await backlog()).rows) }));
   const workers = readFresh(FRESH_MS, async () => ({ rows: await readWorkers(pool) }));
@@ -58,6 +61,7 @@ export function createFleetView(pool: Pool): FleetView {
   return {
     async read() {
       return {
+        pausedQueues: await pausedQueues.names(),
         backlog: await backlog(),
         tenants: await tenants(),
         workers: await workers(),
@@ -76,7 +80,13 @@ export function createFleetView(pool: Pool): FleetView {
       // The runs are read now, the backlog some seconds ago.
       const { rows, at } = await backlog();
       const own = rows.filter((row) => row.tenantID === tenantID);
-      return { ...found, backlog: own, runs: await readWaitingRuns(pool, tenantID), at };
+      return {
+        ...found,
+        pausedQueues: await pausedQueues.names(),
+        backlog: own,
+        runs: await readWaitingRuns({ pool, pausedQueues }, tenantID),
+        at,
+      };
     },
   };
 }

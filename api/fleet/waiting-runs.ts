@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import type { Pool } from '#shared/db/pool.ts';
+import type { PausedQueues } from '../runs/paused-queues.ts';
 import { findWaitReason } from '../runs/wait-reason.ts';
 import type { Waiting, WaitReason } from '../runs/wait-schemas.ts';
 import { WAITS_SINCE } from './backlog.ts';
@@ -17,11 +18,18 @@ export interface WaitingRun {
 }
 
 /** The oldest runs of a tenant that no worker has, each with the reason. Runs in a queue come before those that wait at a node. */
-export async function readWaitingRuns(pool: Pool, tenantID: string): Promise<WaitingRun[]> {
+export async function readWaitingRuns(
+  { pool, pausedQueues }: { pool: Pool; pausedQueues: PausedQueues },
+  tenantID: string,
+): Promise<WaitingRun[]> {
   const { rows } = await pool.query<Omit<WaitingRun, 'reason'> & Wait>(OLDEST, [tenantID]);
   const found: WaitingRun[] = [];
   for (const { kind, dueAt, ...run } of rows) {
-    const reason = await findWaitReason(pool, { id: run.instanceID, tenantID }, waitOf({ kind, dueAt }));
+    const reason = await findWaitReason(
+      { pool, pausedQueues },
+      { id: run.instanceID, tenantID },
+      waitOf({ kind, dueAt }),
+    );
     found.push({ ...run, reason });
   }
   return found;

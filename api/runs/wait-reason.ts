@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import type { Pool } from '#shared/db/pool.ts';
+import { workflowRuns } from '#shared/messaging/queues/workflow-runs.ts';
 import {
   CREATOR,
   inWindow,
@@ -12,6 +13,7 @@ import {
 import { shownKey } from '#shared/runs/dispatch/dispatcher.ts';
 import { HOLDS_KEY, QUEUED, QUEUED_SINCE } from '#shared/runs/dispatch/fair-dispatch.ts';
 import { TAKES_RUNS } from '#shared/runs/dispatch/worker-capacity.ts';
+import type { PausedQueues } from './paused-queues.ts';
 import type { Waiting, WaitReason } from './wait-schemas.ts';
 
 type Reason = z.input<typeof WaitReason>;
@@ -56,12 +58,17 @@ interface Circumstances {
   seconds: number | null;
 }
 
+interface Sources {
+  pool: Pool;
+  pausedQueues: PausedQueues;
+}
+
 /**
  * Says why a run is not running, from the rows by which a dispatch decides. `waits` is the wait of its nodes. The number
  * of rows that it reads is bounded.
  */
 export async function findWaitReason(
-  pool: Pool,
+  { pool, pausedQueues }: Sources,
   run: { id: string; tenantID: string },
   waits: z.input<typeof Waiting> | undefined,
 ): Promise<Reason | undefined> {
@@ -72,7 +79,8 @@ export async function findWaitReason(
   });
   const [circumstances] = rows;
   if (!circumstances) return undefined;
-  if (circumstances.isQueued) return reasonInQueue(circumstances);
+  if (circumstances.isQueued)
+    return reasonInQueue(circumstances, (await pausedQueues.names()).includes(workflowRuns.name));
   return waits && reasonOfWaits(pool, run, waits);
 }
 
@@ -137,13 +145,14 @@ function plain(code: Reason['code'], message: string): Reason {
 }
 
 /** The first reason that applies, in the order in which a dispatch would find it. */
-function reasonInQueue(circumstances: Circumstances): Reason {
+function reasonInQueue(circumstances: Circumstances, isQueuePaused: boolean): Reason {
   const { ahead } = circumstances;
   if (!circumstances.hasWorker) return plain('no-worker', 'no worker is running');
-  if (circumstances.isDispatched)
+  if (circumstances.isDispatched && !isQueuePaused)
     return { code: 'queue', message: 'has been handed to the workers', position: 0, estimateSeconds: 0 };
   if (circumstances.isTenantDeleting) return plain('paused', 'no run of this workflow begins at present');
   if (circumstances.isPaused || circumstances.isWithheld) return pauseReason(circumstances);
+  if (isQueuePaused) return plain('paused', 'an operator of this deployment has paused the queue of runs');
   if (circumstances.unknownKinds?.length)
     return plain('no-worker', `no running worker knows nodes of the kind ${circumstances.unknownKinds.join(', ')}`);
   if (circumstances.triedAgainIn !== null && circumstances.triedAgainIn > 0)

@@ -10344,6 +10344,7 @@ export interface components {
         /**
          * @description What waits, works and fails, as the rows say
          * @example {
+         *       "pausedQueues": [],
          *       "backlog": {
          *         "at": "2026-11-22T10:24:00.000Z",
          *         "rows": [
@@ -10462,6 +10463,8 @@ export interface components {
          *     }
          */
         Fleet: {
+            /** @description Queues that an operator has paused: workers take no job from them */
+            pausedQueues: string[];
             backlog: components["schemas"]["FleetBacklogs"];
             tenants: components["schemas"]["FleetTenants"];
             workers: components["schemas"]["FleetWorkers"];
@@ -10632,6 +10635,7 @@ export interface components {
          *       "running": 10,
          *       "maxRuns": 10,
          *       "pausedAt": null,
+         *       "pausedQueues": [],
          *       "backlog": [
          *         {
          *           "queue": "workflow.runs",
@@ -10674,6 +10678,8 @@ export interface components {
             /** @description That they may have at once. Null: no limit */
             maxRuns: number | null;
             pausedAt: string | null;
+            /** @description Queues that an operator has paused: workers take no job from them */
+            pausedQueues: string[];
             backlog: components["schemas"]["FleetBacklog"][];
             runs: components["schemas"]["FleetWaitingRun"][];
         };
@@ -13174,6 +13180,15 @@ export interface components {
          *           "newest": []
          *         }
          *       },
+         *       "paused": {
+         *         "isQueuePaused": false,
+         *         "tenantSince": null,
+         *         "workflows": {
+         *           "count": 0,
+         *           "isMore": false,
+         *           "newest": []
+         *         }
+         *       },
          *       "deadLetters": {
          *         "count": 3,
          *         "isMore": false,
@@ -13198,6 +13213,7 @@ export interface components {
             /** @description That the caller may answer */
             questions: components["schemas"]["OverviewQuestions"] | null;
             runs: components["schemas"]["OverviewRunStates"] | null;
+            paused: components["schemas"]["OverviewPaused"] | null;
             /** @description Events of listeners that were given up in the last 24 hours */
             deadLetters: components["schemas"]["OverviewDeadLetters"] | null;
             /** @description By the service, after failures */
@@ -13221,6 +13237,28 @@ export interface components {
             count: number;
             /** @description There are more than 100 */
             isMore: boolean;
+        };
+        /** @description Why no run begins */
+        OverviewPaused: {
+            /** @description An operator of the deployment has paused the queue of runs */
+            isQueuePaused: boolean;
+            /** @description Since when the intake of the tenant is paused */
+            tenantSince: string | null;
+            workflows: components["schemas"]["OverviewPausedWorkflows"];
+        };
+        OverviewPausedWorkflow: {
+            /** Format: uuid */
+            id: string;
+            title: string;
+            /** Format: date-time */
+            pausedAt: string;
+        };
+        OverviewPausedWorkflows: {
+            /** @description At most 100 */
+            count: number;
+            /** @description There are more than 100 */
+            isMore: boolean;
+            newest: components["schemas"]["OverviewPausedWorkflow"][];
         };
         OverviewQuestion: {
             /** Format: uuid */
@@ -19307,6 +19345,15 @@ export interface operations {
                      *           "newest": []
                      *         },
                      *         "pending": {
+                     *           "count": 0,
+                     *           "isMore": false,
+                     *           "newest": []
+                     *         }
+                     *       },
+                     *       "paused": {
+                     *         "isQueuePaused": false,
+                     *         "tenantSince": null,
+                     *         "workflows": {
                      *           "count": 0,
                      *           "isMore": false,
                      *           "newest": []
@@ -40330,6 +40377,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "success": true,
+                     *       "pausedQueues": [],
                      *       "backlog": {
                      *         "at": "2026-11-22T10:24:00.000Z",
                      *         "rows": [
@@ -40529,6 +40577,7 @@ export interface operations {
                      *       "running": 10,
                      *       "maxRuns": 10,
                      *       "pausedAt": null,
+                     *       "pausedQueues": [],
                      *       "backlog": [
                      *         {
                      *           "queue": "workflow.runs",

@@ -8,6 +8,7 @@ import type { FleetAnswer, FoundTenants, TenantAnswer } from './schemas.ts';
 export function presentFleet(state: FleetState): z.input<typeof FleetAnswer> {
   const { backlog, tenants, workers, failures, slowNodes, speeds, hours } = state;
   return {
+    pausedQueues: [...state.pausedQueues],
     backlog: { at: backlog.at.toISOString(), rows: presentBacklog(allTenants(backlog.rows)) },
     tenants: {
       at: tenants.at.toISOString(),
@@ -44,9 +45,10 @@ export function presentFleet(state: FleetState): z.input<typeof FleetAnswer> {
 }
 
 export function presentTenantState(state: TenantState): z.input<typeof TenantAnswer> {
-  const { at, pausedAt, backlog, runs, ...tenant } = state;
+  const { at, pausedAt, pausedQueues, backlog, runs, ...tenant } = state;
   return {
     ...tenant,
+    pausedQueues: [...pausedQueues],
     at: at.toISOString(),
     pausedAt: pausedAt?.toISOString() ?? null,
     backlog: presentBacklog(backlog),

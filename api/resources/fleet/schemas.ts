@@ -112,8 +112,11 @@ const Sample = z
   .object({ runs: z.int(), since: Moment.nullable() })
   .meta({ id: 'FleetSample', description: 'The newest runs that ended within an hour, as far as they were looked at' });
 
+const PausedQueues = z.array(z.string()).describe('Queues that an operator has paused: workers take no job from them');
+
 export const FleetAnswer = z
   .object({
+    pausedQueues: PausedQueues,
     backlog: z.object({ at, rows: z.array(Backlog) }).meta({ id: 'FleetBacklogs' }),
     tenants: z.object({ at, rows: z.array(BusyTenant) }).meta({ id: 'FleetTenants' }),
     workers: z.object({ at, rows: z.array(Worker) }).meta({ id: 'FleetWorkers' }),
@@ -139,7 +142,7 @@ const WaitingRun = z
   .meta({ id: 'FleetWaitingRun' });
 
 export const TenantAnswer = z
-  .object({ at, ...tenantFields, backlog: z.array(Backlog), runs: z.array(WaitingRun) })
+  .object({ at, ...tenantFields, pausedQueues: PausedQueues, backlog: z.array(Backlog), runs: z.array(WaitingRun) })
   .meta({
     id: 'FleetTenantState',
     description: 'What of a tenant waits, and why: its oldest runs that no worker has',

@@ -9,6 +9,8 @@ import { tenantRoute } from '../../context/routes.ts';
 import type { TenantInput } from '../../http/route/input.ts';
 import { amongNewest } from '../../runs/among-newest.ts';
 import { answerableBy } from '../../runs/answerable-requests.ts';
+import type { PausedQueues } from '../../runs/paused-queues.ts';
+import { findPaused } from './find-paused.ts';
 import { findTitles } from './find-titles.ts';
 import { MAX_COUNTED, MAX_SHOWN, Overview } from './schemas.ts';
 
@@ -28,16 +30,17 @@ export const getOverview = tenantRoute({
   forMembers: true,
   response: Overview,
 
-  handle: (input) => readOverview(input),
+  handle: (input, { runs: { pausedQueues } }) => readOverview(input, pausedQueues),
 });
 
-export async function readOverview(input: Input): Promise<z.input<typeof Overview>> {
+export async function readOverview(input: Input, pausedQueues: PausedQueues): Promise<z.input<typeof Overview>> {
   const { scopeOf } = input;
   const readsRuns = (await scopeOf('workflow.read')) !== 'none';
   const readsListeners = (await scopeOf('listener.read')) !== 'none';
   return {
     questions: (await scopeOf('workflow.execute')) === 'none' ? null : await findQuestions(input),
     runs: readsRuns ? await findAllRuns(input) : null,
+    paused: readsRuns ? await findPaused(input, pausedQueues) : null,
     deadLetters: readsListeners ? await findDeadLetters(input) : null,
     stoppedCronJobs: (await scopeOf('cronjob.read')) === 'none' ? null : await findStoppedCronJobs(input),
     stoppedListeners: readsListeners ? await findStoppedListeners(input) : null,

@@ -94,6 +94,18 @@ const StoppedOne = z
 
 const Stopped = z.object({ ...counted, newest: z.array(StoppedOne) }).meta({ id: 'OverviewStopped' });
 
+const PausedWorkflow = z
+  .object({ id: z.uuid(), title: z.string(), pausedAt: z.iso.datetime() })
+  .meta({ id: 'OverviewPausedWorkflow' });
+
+const Paused = z
+  .object({
+    isQueuePaused: z.boolean().describe('An operator of the deployment has paused the queue of runs'),
+    tenantSince: z.iso.datetime().nullable().describe('Since when the intake of the tenant is paused'),
+    workflows: z.object({ ...counted, newest: z.array(PausedWorkflow) }).meta({ id: 'OverviewPausedWorkflows' }),
+  })
+  .meta({ id: 'OverviewPaused', description: 'Why no run begins' });
+
 const run = {
   instanceID: '01990d3e-5c00-7a10-8000-000000000009',
   workflowID: '01990d3e-5c00-7a10-8000-000000000005',
@@ -167,6 +179,7 @@ export const Overview = z
   .object({
     questions: Questions.nullable().describe('That the caller may answer'),
     runs: RunsByState.nullable(),
+    paused: Paused.nullable(),
     deadLetters: DeadLetters.nullable().describe('Events of listeners that were given up in the last 24 hours'),
     stoppedCronJobs: Stopped.nullable().describe('By the service, after failures'),
     stoppedListeners: Stopped.nullable().describe('By the service, after failures'),
@@ -183,6 +196,7 @@ export const Overview = z
           waiting: nothing,
           pending: nothing,
         },
+        paused: { isQueuePaused: false, tenantSince: null, workflows: nothing },
         deadLetters: { count: 3, isMore: false, listeners: [letters] },
         stoppedCronJobs: nothing,
         stoppedListeners: null,

@@ -32,7 +32,7 @@ export const readInstance = tenantRoute({
   query: InstanceQuery,
   response: Instance,
 
-  async handle({ params, query, em, require, caller }, { pool }) {
+  async handle({ params, query, em, require, caller }, { pool, runs: { pausedQueues } }) {
     const run = await findReadableRun({ em, require, caller }, params.instanceID, { without: VALUES });
     const { input, output } = await readValues(pool, run.id, { withInput: query.input });
     const names = await findNames(em, pool, [run]);
@@ -51,7 +51,7 @@ export const readInstance = tenantRoute({
       error: run.error ?? null,
       onFailure: run.status === 'FAILED' ? await findFailureHandling(pool, run.id) : undefined,
       waiting,
-      waitReason: isWaiting ? await findWaitReason(pool, run, waiting) : undefined,
+      waitReason: isWaiting ? await findWaitReason({ pool, pausedQueues }, run, waiting) : undefined,
       timeline,
       nextSeq,
       nodes: latest.map(presentNode),

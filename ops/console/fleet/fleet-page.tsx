@@ -11,7 +11,7 @@ import { board } from './board.ts';
 import { fleetRead, foundRead, unlessLive } from './client.ts';
 import { HoursPanel } from './hours-panel.tsx';
 import { useFleetRoom } from './live.ts';
-import { Age, Backlog, countText, LiveMark, Panel, QueueLink, Rows, Section } from './parts.tsx';
+import { Age, Backlog, countText, LiveMark, Panel, PausedQueues, QueueLink, Rows, Section } from './parts.tsx';
 import { WaitsPanel } from './waits-panel.tsx';
 import { WorkerState } from './worker-state.tsx';
 
@@ -35,10 +35,15 @@ export function FleetPage({ search, onSearch }: { search: string | undefined; on
   );
 }
 
-function Parts({ of: { backlog, tenants, workers, failures, slowNodes, speeds, hours } }: { of: Schemas['Fleet'] }) {
+function Parts({
+  of: { backlog, tenants, workers, failures, slowNodes, speeds, hours, pausedQueues },
+}: {
+  of: Schemas['Fleet'];
+}) {
   const lost = workers.rows.filter(({ state }) => state === 'lost' || state === 'overdue').length;
   return (
     <>
+      <PausedQueues names={pausedQueues} />
       <Backlog at={backlog.at} rows={backlog.rows} empty="Nothing waits." />
       <WaitsPanel backlog={backlog} />
       <Panel
@@ -86,19 +91,20 @@ function Parts({ of: { backlog, tenants, workers, failures, slowNodes, speeds, h
         idOf={({ tenantID, workflowID, nodeID }) => `${tenantID} ${workflowID} ${nodeID}`}
         empty="No node has ended."
       />
-      <Queues />
+      <Queues paused={pausedQueues} />
     </>
   );
 }
 
 /** All of them: work of some kinds is told by no rows, and questions to workers are among it. */
-function Queues() {
+function Queues({ paused }: { paused: readonly string[] }) {
   return (
     <Section title="Queues on the board" said="their jobs, with counts and errors">
       <ul className="panel queues">
         {board.queues.map((queue) => (
           <li key={queue}>
             <QueueLink queue={queue} />
+            {paused.includes(queue) && <span className="note"> paused</span>}
           </li>
         ))}
       </ul>

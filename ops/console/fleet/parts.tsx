@@ -3,6 +3,7 @@ import { type ComponentProps, type ReactNode, useEffect, useId, useState } from 
 import { type Connection, connectionWords } from '../client/connection.ts';
 import type { Schemas } from '../client/types.ts';
 import { Icon } from '../ui/icon.tsx';
+import { Notice } from '../ui/notice.tsx';
 import { type Column, Scroller, Table } from '../ui/table.tsx';
 import { durationText } from '../ui/time.tsx';
 import { board, queuePath } from './board.ts';
@@ -101,6 +102,22 @@ export function QueueLink({ queue }: { queue: string }) {
     <a className="link" href={queuePath(queue)}>
       {queue}
     </a>
+  );
+}
+
+/** Says which queues an operator has paused, since nothing else tells why their work waits. */
+export function PausedQueues({ names }: { names: readonly string[] }) {
+  if (names.length === 0) return null;
+  return (
+    <Notice tone="wait" title="Paused by an operator">
+      {names.map((name, index) => (
+        <span key={name}>
+          {index > 0 && ', '}
+          <QueueLink queue={name} />
+        </span>
+      ))}
+      . Workers take no work from {names.length === 1 ? 'it' : 'them'} until it is resumed on the board.
+    </Notice>
   );
 }
 

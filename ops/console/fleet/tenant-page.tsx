@@ -9,7 +9,7 @@ import type { Column } from '../ui/table.tsx';
 import { durationText } from '../ui/time.tsx';
 import { tenantRead, unlessLive } from './client.ts';
 import { useFleetRoom } from './live.ts';
-import { Age, Backlog, LiveMark, Panel } from './parts.tsx';
+import { Age, Backlog, LiveMark, Panel, PausedQueues } from './parts.tsx';
 
 /** Runs of a tenant that wait, and why. */
 export function TenantPage({ tenantID }: { tenantID: string }) {
@@ -21,6 +21,7 @@ export function TenantPage({ tenantID }: { tenantID: string }) {
     <>
       <PageTitle title={data.tenantTitle ?? tenantID} beside={<LiveMark connection={connection} />} />
       {data.pausedAt && <Notice tone="wait">The intake of this tenant is paused.</Notice>}
+      <PausedQueues names={data.pausedQueues} />
       <Text size="sm">
         {data.maxRuns === null
           ? `${data.running.toLocaleString()} runs are with workers, without a limit.`

@@ -7,6 +7,7 @@ import { tenantsRead } from '../client/reads.ts';
 import { FirstSteps } from '../home/first-steps.tsx';
 import { Needs } from '../home/needs.tsx';
 import { OtherPages } from '../home/other-pages.tsx';
+import { Paused } from '../home/paused.tsx';
 import { RunsOfLate } from '../home/runs-of-late.tsx';
 import { PageTitle } from '../ui/page.tsx';
 import { Problem } from '../ui/problem.tsx';
@@ -25,6 +26,7 @@ export function HomePage() {
       {isNew.data && <FirstSteps tenantID={tenantID} />}
       {error && <Problem error={error} onRetry={() => void refetch()} />}
       {!data && !error && <Skeleton h={320} />}
+      {data?.paused && <Paused tenantID={tenantID} paused={data.paused} />}
       {data && isBare(data) && <OtherPages tenantID={tenantID} />}
       {data && !isBare(data) && !isNew.data && <Needs tenantID={tenantID} overview={data} />}
       {data?.runs && !isNew.data && <RunsOfLate tenantID={tenantID} now={data.runs} />}

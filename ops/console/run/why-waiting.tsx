@@ -10,7 +10,7 @@ export function WhyWaiting({ tenantID, run: { waiting, waitReason, status } }: {
   const requestID = waiting?.collectionRequestID;
   const until = waitReason?.until ?? waiting?.until;
   return (
-    <Notice tone="wait" title={status === 'PENDING' ? 'Not started yet' : 'Waiting'}>
+    <Notice tone="wait" title={titleOf(status, waitReason)}>
       {waitReason ? sentenceOf(waitReason.message) : `It waits for ${waitWords[waiting?.reason ?? 'queue']}.`}
       {until && (
         <>
@@ -26,6 +26,11 @@ export function WhyWaiting({ tenantID, run: { waiting, waitReason, status } }: {
       )}
     </Notice>
   );
+}
+
+function titleOf(status: Run['status'], reason: Run['waitReason']): string {
+  if (reason?.code === 'paused') return 'Paused';
+  return status === 'PENDING' ? 'Not started yet' : 'Waiting';
 }
 
 const waitWords: Record<NonNullable<Run['waiting']>['reason'], string> = {

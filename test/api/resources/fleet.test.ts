@@ -21,7 +21,7 @@ afterAll(() => cluster[Symbol.asyncDispose]());
 
 const operator = () => cluster.asOperator({ token });
 /** Without what other tests have read a moment ago. */
-const readNow = () => createFleetView(cluster.pool).read();
+const readNow = () => createFleetView(cluster.pool, cluster.context.runs.pausedQueues).read();
 
 /** Each column as SQL; by default a queued run. */
 async function aRun(columns: Record<string, string> = {}): Promise<string> {
@@ -207,7 +207,7 @@ describe('the fleet', () => {
         return isAway ? Promise.reject(new Error('away')) : pool.query(text, values);
       },
     } as unknown as typeof pool;
-    const fleet = createFleetView(counting);
+    const fleet = createFleetView(counting, cluster.context.runs.pausedQueues);
 
     await expect(fleet.read()).rejects.toThrow('away');
     isAway = false;

@@ -203,7 +203,8 @@ test('both read a bounded number of rows of a tenant with many', async () => {
   const statements = await statementsOf(em, async () => {
     for (const q of ['nothing is called so', 'many', newID().slice(-8)])
       await search({ ...requester, query: SearchQuery.parse({ q }) });
-    overview = await readOverview({ ...requester, identity: { userID: crowd.creator.id } as never });
+    const { pausedQueues } = cluster.context.runs;
+    overview = await readOverview({ ...requester, identity: { userID: crowd.creator.id } as never }, pausedQueues);
   });
   expect(overview).toMatchObject({
     questions: { count: 100, isMore: true },

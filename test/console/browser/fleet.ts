@@ -107,6 +107,21 @@ export function fleetTests(stage: () => Stage): void {
     }
   });
 
+  test('queues that an operator has paused are named until they are resumed', async () => {
+    const { cluster, page } = stage();
+    const queue = cluster.context.messaging.backplane.queue('cron.ticks');
+    const notice = page.locator('.notice', { hasText: 'Paused by an operator' });
+    await queue.pause();
+    try {
+      await page.goto(`${baseURL}/fleet`);
+      await notice.getByRole('link', { name: 'cron.ticks' }).waitFor();
+    } finally {
+      await queue.resume();
+    }
+    // Told by the socket.
+    await notice.waitFor({ state: 'hidden' });
+  });
+
   test('charts follow the colours and the width; commands lead to tenants and queues, and ? lists the keys', async () => {
     const { cluster, page } = stage();
     const title = aTitle();

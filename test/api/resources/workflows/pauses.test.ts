@@ -61,6 +61,43 @@ test('a paused tenant accepts runs and begins none until it is resumed', async (
   await eventually(async () => expect((await read(id)).status).toBe('COMPLETED'));
 });
 
+test('while an operator has paused the queue of runs, a run, Home and the fleet say so', async () => {
+  const queue = cluster.context.messaging.backplane.queue('workflow.runs');
+  const pauses = async () => {
+    const { body } = await admin().get('T/overview');
+    return { ...body.paused, inFleet: await cluster.context.runs.pausedQueues.names() };
+  };
+  await queue.pause();
+  let id = '';
+  try {
+    id = await execute();
+    await eventually(async () => {
+      expect((await read(id)).waitReason).toEqual({
+        code: 'paused',
+        message: 'an operator of this deployment has paused the queue of runs',
+        position: null,
+        estimateSeconds: null,
+      });
+    });
+    await admin().post(`T/workflows/${workflow.id}/pause`, {});
+    const { body } = await admin().post('T/intake/pause', {});
+    expect(await pauses()).toMatchObject({
+      isQueuePaused: true,
+      tenantSince: body.pausedAt,
+      workflows: { count: 1, isMore: false, newest: [{ id: workflow.id }] },
+      inFleet: ['workflow.runs'],
+    });
+    await admin().post(`T/workflows/${workflow.id}/resume`, {});
+    await admin().post('T/intake/resume', {});
+  } finally {
+    await queue.resume();
+  }
+  await eventually(async () => expect((await read(id)).status).toBe('COMPLETED'));
+  await eventually(async () => {
+    expect(await pauses()).toMatchObject({ isQueuePaused: false, tenantSince: null, workflows: { count: 0 } });
+  });
+});
+
 test('a pause and its end are told to the members of the tenant, and to no others', async () => {
   const stranger = await aTenant(cluster);
   await using socket = await cluster.socket(tenant.creator);
