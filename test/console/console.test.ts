@@ -13,6 +13,7 @@ import { listenerTests } from './browser/listeners.ts';
 import { peopleTests } from './browser/people.ts';
 import { pickerTests } from './browser/pickers.ts';
 import { questionTests } from './browser/questions.ts';
+import { runPageTests } from './browser/run-page.ts';
 import { runTests } from './browser/runs.ts';
 import { settingsTests } from './browser/settings.ts';
 import { signInTests } from './browser/sign-in.ts';
@@ -39,6 +40,7 @@ describe.skipIf(found.path === null)('the console', () => {
   });
 
   describe('runs', () => runTests(() => stage));
+  describe('the page of a run', () => runPageTests(() => stage));
   describe('questions', () => questionTests(() => stage));
   describe('workflows', () => workflowTests(() => stage));
   describe('building', () => buildingTests(() => stage));

@@ -4,6 +4,7 @@ import { parseListFilter } from '../client/list-filter.ts';
 import { parseRunFilter } from '../client/run-filter.ts';
 import { getSession } from '../client/session.ts';
 import { parseDatabaseView } from '../database/view.ts';
+import { parseEditorView } from '../editor/view.ts';
 import { parseInboxView } from '../inbox/view.ts';
 import { parseListenerView } from '../listener/view.ts';
 import { ErrorPage, NotFoundPage } from '../pages/error.tsx';
@@ -97,6 +98,7 @@ const workflows = createRoute({
 const workflow = createRoute({
   getParentRoute: () => tenant,
   path: '/workflows/$workflowID',
+  validateSearch: parseEditorView,
   component: lazyPage(() => import('../pages/workflow.tsx'), 'WorkflowPage'),
 });
 

@@ -18,13 +18,13 @@ import { type Bodies, mayConnect, withBody } from '../graph/shape.ts';
 import type { Point } from '../graph/shown.ts';
 import type { Named } from '../graph/summary.ts';
 import { EditedGraph, GraphView, MANY } from '../graph/view.tsx';
+import { Views } from '../graph/views.tsx';
 import { type Draft, type Faults, withEdge, withoutEdge } from './draft.ts';
 import { type Where, withPositions } from './edits.ts';
 import { CanvasNote, type NoteNode, noteNode } from './note.tsx';
 import { withNotePositions } from './notes.ts';
 import { Step, type StepNode, useStepNodes } from './step-nodes.tsx';
 import type { Tested } from './test-results.tsx';
-import { Views } from './views.tsx';
 
 /** While steps are dragged, their edges lead straight to them. */
 const noWays: Layout['ways'] = new Map();

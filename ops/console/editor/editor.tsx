@@ -1,6 +1,7 @@
 import '../graph/graph.css';
 import { Button } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
 import { lazy, Suspense, useMemo, useState } from 'react';
 import { useMay } from '../client/may.ts';
 import { APIError } from '../client/rest.ts';
@@ -35,11 +36,13 @@ interface Props {
   tenantID: string;
   workflow: Workflow;
   kinds: Kinds;
+  /** The step to begin with. */
+  step: string | undefined;
   /** Drops what is not saved. */
   onReload: () => Promise<void>;
 }
 
-export function Editor({ tenantID, workflow, kinds, onReload }: Props) {
+export function Editor({ tenantID, workflow, kinds, step, onReload }: Props) {
   const ids = { tenantID, workflowID: workflow.id };
   const queries = useQueryClient();
   /** The version that the draft goes on from. */
@@ -84,6 +87,9 @@ export function Editor({ tenantID, workflow, kinds, onReload }: Props) {
   return (
     <div className="studio-page">
       <PageTitle title={title} beside={<State base={base} isDirty={isDirty} />}>
+        <Link className="link" to="/t/$tenantID/runs" params={{ tenantID }} search={{ workflowID: workflow.id }}>
+          Runs
+        </Link>
         <WhoChanged tenantID={ids.tenantID} assetID={ids.workflowID} />
         <Button variant="default" onClick={() => setDialog('versions')}>
           Versions
@@ -137,6 +143,7 @@ export function Editor({ tenantID, workflow, kinds, onReload }: Props) {
         undo={undo}
         testID={testID}
         isReadOnly={!mayChange}
+        opened={step}
         title={title}
         onTitle={setTitle}
         onChange={change}

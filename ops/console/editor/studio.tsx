@@ -2,6 +2,7 @@ import { Button, Group, Skeleton, TextInput } from '@mantine/core';
 import { lazy, Suspense, useState } from 'react';
 import type { Kind, Kinds } from '../graph/kinds.ts';
 import type { Point } from '../graph/shown.ts';
+import { focusPanel, focusStep, Workspace, WorkspaceBar, WorkspacePanel } from '../graph/workspace.tsx';
 import { countOf } from '../ui/count.ts';
 import { Icon } from '../ui/icon.tsx';
 import { AddStep } from './add-step.tsx';
@@ -31,6 +32,8 @@ interface Props {
   /** The run of the last test. */
   testID: string | undefined;
   isReadOnly: boolean;
+  /** The step that is chosen at first. */
+  opened?: string | undefined;
   title: string;
   onTitle: (title: string) => void;
   onChange: (change: (draft: Draft) => Draft, what?: string) => void;
@@ -42,11 +45,11 @@ const untested: Tested = new Map();
 
 /** The graph with its tools, the list of its steps, and the panel of the one that is chosen. */
 export function Studio(props: Props) {
-  const { tenantID, draft, kinds, faults, optionFaults, moves, undo, testID, isReadOnly, title, onTitle, onChange } =
+  const { tenantID, draft, kinds, faults, optionFaults, moves, undo, testID, isReadOnly, opened, title, onTitle, onChange } =
     props;
-  const [selection, setSelection] = useState(none);
+  const [selection, setSelection] = useState(opened === undefined ? none : new Set([opened]));
   const [adding, setAdding] = useState<Where>();
-  const [sought, setSought] = useState<{ id: string }>();
+  const [sought, setSought] = useState(opened === undefined ? undefined : { id: opened });
   const [tidyings, setTidyings] = useState(0);
   const [said, setSaid] = useState('');
   const [tested, setTested] = useState(untested);
@@ -105,15 +108,15 @@ export function Studio(props: Props) {
     toggleDisabled: change(toggleDisabled),
     add: change(() => setAdding({})),
     addNote: change(addNote),
-    openPanel: () => requestAnimationFrame(() => document.querySelector<HTMLElement>('.studio-panel')?.focus()),
+    openPanel: focusPanel,
     closePanel: () => {
-      document.querySelector<HTMLElement>(`.react-flow__node[data-id="${CSS.escape(only ?? '')}"]`)?.focus();
+      focusStep(only ?? '');
       setSelection(none);
     },
   });
   return (
-    <div className="studio">
-      <Group className="studio-bar" justify="space-between" gap="xs">
+    <Workspace>
+      <WorkspaceBar>
         <Group gap="xs">
           <TextInput
             aria-label="Title"
@@ -162,7 +165,7 @@ export function Studio(props: Props) {
             </Button>
           </Group>
         )}
-      </Group>
+      </WorkspaceBar>
       <Suspense fallback={<Skeleton className="graph" />}>
         <Canvas
           draft={draft}
@@ -183,7 +186,7 @@ export function Studio(props: Props) {
       </Suspense>
       <StepList draft={draft} kinds={kinds} named={named} faults={faults} selection={selection} onSelect={select} />
       {node && (
-        <aside className="studio-panel" aria-label="Step" tabIndex={-1}>
+        <WorkspacePanel label="Step">
           <NodePanel
             key={`${node.id} ${moves}`}
             draft={draft}
@@ -200,7 +203,7 @@ export function Studio(props: Props) {
             onRemove={remove}
             onClose={() => setSelection(none)}
           />
-        </aside>
+        </WorkspacePanel>
       )}
       {adding && (
         <AddStep
@@ -212,7 +215,7 @@ export function Studio(props: Props) {
           onClose={() => setAdding(undefined)}
         />
       )}
-    </div>
+    </Workspace>
   );
 }
 

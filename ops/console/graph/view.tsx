@@ -7,6 +7,7 @@ import {
   Controls,
   EdgeLabelRenderer,
   type EdgeProps,
+  type FitViewOptions,
   getBezierPath,
   MiniMap,
   type Node,
@@ -24,13 +25,23 @@ import { Icon } from '../ui/icon.tsx';
 import { partOfSide } from './exits.ts';
 import { type Flow, HEIGHT, leadsBack, middleAround, pathAround, pathBy, WIDTH } from './lay-out.ts';
 import type { Point } from './shown.ts';
+import { coveredWidth } from './workspace.tsx';
 
 const edgeTypes = { default: memo(GraphEdge) };
 
 /** A graph of more steps than these has a small map. */
 export const MANY = 30;
 
-export const FIT = { maxZoom: 1, minZoom: 0.3, padding: 0.1 };
+const FIT = { maxZoom: 1, minZoom: 0.3, padding: 0.1 };
+
+/** Pixels around a graph beside a panel. */
+const MARGIN = 24;
+
+/** Shows the whole graph in the part that a panel of this width leaves free at the left. */
+export function fitBeside(covered: number): FitViewOptions {
+  if (covered === 0) return FIT;
+  return { ...FIT, padding: { x: `${MARGIN}px`, y: `${MARGIN}px`, right: `${covered + MARGIN}px` } };
+}
 
 /** Actions on a graph that is edited. A graph to look at has none. */
 export interface GraphActions {
@@ -136,13 +147,15 @@ function FitToWidth() {
     // A step that is added is measured as well: the view stays then.
     if (hundreds === 0 || !isReady || fitted.current === hundreds) return;
     fitted.current = hundreds;
-    const { width, height } = store.getState();
+    const { width: whole, height } = store.getState();
+    const covered = coveredWidth();
+    const width = whole - covered;
     const nodes = getNodes();
     const all = getNodesBounds(nodes);
     const [first] = nodes.toSorted((one, other) => distanceOf(one) - distanceOf(other));
     const isToTheRight = first?.sourcePosition === Position.Right;
     const fits = (isToTheRight ? width / all.width : height / all.height) > FIT.minZoom;
-    if (!first || fits) return void fitView(FIT);
+    if (!first || fits) return void fitView(fitBeside(covered));
     const { zoom, margin } = READABLE;
     const { x, y } = first.position;
     void setViewport({

@@ -1,36 +1,30 @@
-import { Button, Group, Paper, SegmentedControl, Skeleton, Stack, Text } from '@mantine/core';
-import { useDisclosure, useMediaQuery } from '@mantine/hooks';
-import { useMutation, useQuery } from '@tanstack/react-query';
+import { Button, Group, SegmentedControl, Skeleton, Text } from '@mantine/core';
+import { useMediaQuery } from '@mantine/hooks';
+import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
-import { lazy, type ReactNode, Suspense, useMemo } from 'react';
+import { lazy, Suspense, useMemo } from 'react';
 import { useLiveRun } from '../client/live-run.ts';
 import { hasEnded } from '../client/live-runs.ts';
 import { useMay } from '../client/may.ts';
 import { versionRead } from '../client/reads.ts';
-import { body, rest } from '../client/rest.ts';
 import { nodesOf } from '../client/run-steps.ts';
 import type { Run } from '../client/types.ts';
 import { kindsRead } from '../client/workflows.ts';
-import { Deliveries } from '../run/deliveries.tsx';
-import { type Graph as GraphOfRun, graphOf } from '../run/graph-of.ts';
-import { MapItems } from '../run/map-items.tsx';
-import { originOf } from '../run/origin.ts';
-import { StepPanel } from '../run/step-panel.tsx';
+import { Workspace, WorkspaceBar } from '../graph/workspace.tsx';
+import { hasStepError } from '../run/failed-step.ts';
+import { RunFailure } from '../run/failure.tsx';
+import { graphOf } from '../run/graph-of.ts';
+import { RunHead } from '../run/head.tsx';
+import { RunPanel } from '../run/panel.tsx';
 import { Timeline } from '../run/timeline.tsx';
+import { usePanel } from '../run/use-panel.ts';
 import type { RunView } from '../run/view.ts';
-import { WhyWaiting } from '../run/why-waiting.tsx';
-import { Icon } from '../ui/icon.tsx';
 import { isObject } from '../ui/is-object.ts';
-import { JSONView } from '../ui/json.tsx';
-import { May } from '../ui/may.tsx';
 import { Notice } from '../ui/notice.tsx';
 import { PageTitle } from '../ui/page.tsx';
 import { Problem } from '../ui/problem.tsx';
-import { Status } from '../ui/status.tsx';
-import { Ago, Duration } from '../ui/time.tsx';
 
 const Graph = lazy(() => import('../run/graph.tsx').then(({ Graph: one }) => ({ default: one })));
-const Rerun = lazy(() => import('../run/rerun.tsx').then(({ Rerun: one }) => ({ default: one })));
 
 const from = '/shell/t/$tenantID/runs/$instanceID';
 
@@ -52,14 +46,14 @@ export function RunPage() {
       </>
     );
   return (
-    <>
+    <div className="studio-page">
       {isLost && !hasEnded(run) && (
         <Notice tone="wait" role="status">
           The connection is lost. The page reconnects by itself and then shows what it has missed.
         </Notice>
       )}
-      <ShownRun tenantID={ids.tenantID} run={run} />
-    </>
+      <ShownRun key={run.instanceID} tenantID={ids.tenantID} run={run} />
+    </div>
   );
 }
 
@@ -80,199 +74,110 @@ function ShownRun({ tenantID, run }: { tenantID: string; run: Run }) {
     void navigate({ search: Object.fromEntries(next), replace: true });
   };
   const select = (step: string) => set({ step, tab: undefined });
+  const panel = usePanel({ run, step: view.step, onClear: () => set({ step: undefined, tab: undefined }) });
   const isNarrow = useMediaQuery('(max-width: 40em)', undefined, { getInitialValueInEffect: false });
   const hasReceiver = isObject(version.data?.workflowOptions.completionWebhook);
   const hasGraph = workflowID !== null && !version.error;
   const shows = hasGraph ? (view.view ?? (isNarrow ? 'timeline' : 'graph')) : 'timeline';
+  const isFailureShown = isAt(panel.step, run) && hasStepError(run, nodes) && !isNarrow;
   return (
     <>
-      <Head tenantID={tenantID} run={run} graph={graph} step={view.step} />
-      <div className={splitOf(view)}>
-        <Paper withBorder p="sm">
-          <Group justify="space-between" mb="xs">
-            <SegmentedControl
-              size="xs"
-              aria-label="View"
-              value={shows}
-              onChange={(value) => set({ view: value })}
-              data={[
-                { value: 'graph', label: 'Graph', disabled: !hasGraph },
-                { value: 'timeline', label: 'Timeline' },
-              ]}
-            />
-            <Text size="sm" c="dimmed">
-              {run.versionNumber === null
-                ? 'a graph that was not saved'
-                : `version ${run.versionNumber}, the one that ran`}
-            </Text>
+      <RunHead tenantID={tenantID} run={run} graph={graph} step={panel.step}>
+        {!isFailureShown && <RunFailure tenantID={tenantID} run={run} nodes={nodes} graph={graph} onSelect={select} />}
+      </RunHead>
+      <Workspace>
+        <WorkspaceBar>
+          <Group gap="sm">
+            <Views shown={shows} hasGraph={hasGraph} onChange={(value) => set({ view: value })} />
+            <Version tenantID={tenantID} run={run} />
           </Group>
-          {version.error && <Problem error={version.error} />}
-          {shows === 'graph' && graph && (
-            <Suspense fallback={<Skeleton className="graph" />}>
-              <Graph graph={graph} nodes={nodes} maps={run.maps} kinds={kinds} selected={view.step} onSelect={select} />
-            </Suspense>
-          )}
-          {shows === 'timeline' && (
-            <Timeline run={run} nodes={nodes} graph={graph} selected={view.step} onSelect={select} />
-          )}
-          {run.nextSeq !== null && (
-            <Text size="sm" c="dimmed">
-              The run has more events than are shown here.
-            </Text>
-          )}
-        </Paper>
-        <Paper withBorder p="sm">
-          {view.step === undefined ? (
-            <Result run={run}>{hasReceiver && hasEnded(run) && <Deliveries tenantID={tenantID} run={run} />}</Result>
-          ) : (
-            <StepPanel
-              tenantID={tenantID}
-              run={run}
-              nodes={nodes}
-              graph={graph}
-              selected={view.step}
-              tab={view.tab}
-              onTab={(tab) => set({ tab })}
-              onSelect={select}
-              onClose={() => set({ step: undefined, tab: undefined })}
-            >
-              <MapItems tenantID={tenantID} run={run} graph={graph} step={view.step} />
-            </StepPanel>
-          )}
-        </Paper>
-      </div>
+          <Button
+            size="xs"
+            variant={panel.isResult ? 'light' : 'default'}
+            aria-pressed={panel.isResult}
+            onClick={panel.toggleResult}
+          >
+            Input and output
+          </Button>
+        </WorkspaceBar>
+        {version.error && <Problem error={version.error} />}
+        {shows === 'graph' && !graph && <Skeleton className="graph" />}
+        {shows === 'graph' && graph && (
+          <Suspense fallback={<Skeleton className="graph" />}>
+            <Graph graph={graph} nodes={nodes} maps={run.maps} kinds={kinds} selected={panel.step} onSelect={select} />
+          </Suspense>
+        )}
+        {shows === 'timeline' && (
+          <div className="studio-table">
+            <Timeline run={run} nodes={nodes} graph={graph} selected={panel.step} onSelect={select} />
+            {run.nextSeq !== null && (
+              <Text size="sm" c="dimmed">
+                The run has more events than are shown here.
+              </Text>
+            )}
+          </div>
+        )}
+        <RunPanel
+          tenantID={tenantID}
+          run={run}
+          nodes={nodes}
+          graph={graph}
+          panel={panel}
+          tab={view.tab}
+          hasReceiver={hasReceiver}
+          onTab={(tab) => set({ step: panel.step, tab })}
+          onSelect={select}
+        />
+      </Workspace>
     </>
   );
 }
 
-/** An input beside its output takes more room than one of them. */
-function splitOf({ step, tab }: RunView): string {
-  return step !== undefined && tab === 'input' ? 'split even' : 'split';
+/** Whether the panel shows the step with which the run failed. */
+function isAt(step: string | undefined, { error }: Run): boolean {
+  return step !== undefined && step.split('@')[0] === error?.nodeID;
 }
 
-interface HeadProps {
-  tenantID: string;
-  run: Run;
-  graph: GraphOfRun | undefined;
-  step: string | undefined;
+interface ViewsProps {
+  shown: NonNullable<RunView['view']>;
+  hasGraph: boolean;
+  onChange: (view: string) => void;
 }
 
-function Head({ tenantID, run, graph, step }: HeadProps) {
-  const { instanceID, workflowTitle, status, createdAt, startedAt, completedAt, rerunOf, parentInstanceID } = run;
-  const [isRerunning, rerunning] = useDisclosure(false);
-  const stop = useMutation({
-    mutationFn: () => {
-      const path = '/api/v1/tenants/{tenantID}/workflows/instances/{instanceID}/stop';
-      return body(rest.DELETE(path, { params: { path: { tenantID, instanceID } } }));
-    },
-  });
+function Views({ shown, hasGraph, onChange }: ViewsProps) {
   return (
-    <Stack gap="sm" mb="md">
-      <PageTitle
-        title={workflowTitle ?? 'Unsaved workflow'}
-        beside={
-          <span role="status">
-            <Status of={status} />
-          </span>
-        }
-      >
-        <May permission="workflow.execute" on={`workflow:${run.workflowID ?? '*'}`}>
-          {!hasEnded(run) && (
-            <Button
-              variant="default"
-              leftSection={<Icon name="ban" />}
-              loading={stop.isPending}
-              onClick={() => stop.mutate()}
-            >
-              Cancel
-            </Button>
-          )}
-          {run.workflowID && run.mapID === null && (
-            <Button variant="default" leftSection={<Icon name="again" />} onClick={rerunning.open}>
-              Re-run
-            </Button>
-          )}
-        </May>
-      </PageTitle>
-      {stop.error && <Problem error={stop.error} />}
-      <WhyWaiting tenantID={tenantID} run={run} />
-      {run.error && (
-        <Notice tone="bad" title={run.error.code}>
-          {run.error.message}
-          {run.error.nodeID && ` (step ${run.error.nodeID}, attempt ${run.error.attempt})`}
-        </Notice>
-      )}
-      <dl className="facts">
-        <Detail name="Run">
-          <code>{instanceID}</code>
-        </Detail>
-        <Detail name="Accepted">
-          <Ago at={createdAt} />
-        </Detail>
-        <Detail name="In the queue">
-          <Duration from={createdAt} to={startedAt ?? completedAt} />
-        </Detail>
-        <Detail name="Duration">
-          <Duration from={startedAt} to={completedAt} />
-        </Detail>
-        <Detail name="Origin">{originOf(run)}</Detail>
-        {run.tags.length > 0 && <Detail name="Tags">{run.tags.join(', ')}</Detail>}
-        {rerunOf && (
-          <Detail name="Repeats">
-            <RunLink tenantID={tenantID} instanceID={rerunOf} />
-          </Detail>
-        )}
-        {parentInstanceID && (
-          <Detail name="Started by">
-            <RunLink tenantID={tenantID} instanceID={parentInstanceID} />
-          </Detail>
-        )}
-      </dl>
-      {isRerunning && (
-        <Suspense>
-          <Rerun tenantID={tenantID} run={run} graph={graph} step={step} onClose={rerunning.close} />
-        </Suspense>
-      )}
-    </Stack>
+    <SegmentedControl
+      size="xs"
+      aria-label="View"
+      value={shown}
+      onChange={onChange}
+      data={[
+        { value: 'graph', label: 'Graph', disabled: !hasGraph },
+        { value: 'timeline', label: 'Timeline' },
+      ]}
+    />
   );
 }
 
-function Detail({ name, children }: { name: string; children: ReactNode }) {
+/** The version that ran, with the way to it in the editor. */
+function Version({ tenantID, run }: { tenantID: string; run: Run }) {
+  const { workflowID, versionID, versionNumber } = run;
+  const mayRead = useMay(`workflow:${workflowID ?? '*'}`)('workflow.read');
+  const words = versionNumber === null ? 'a graph that was not saved' : `version ${versionNumber}, the one that ran`;
   return (
-    <div>
-      <dt>{name}</dt>
-      <dd>{children}</dd>
-    </div>
-  );
-}
-
-function RunLink({ tenantID, instanceID }: { tenantID: string; instanceID: string }) {
-  return (
-    <Link className="link" to="/t/$tenantID/runs/$instanceID" params={{ tenantID, instanceID }} search={{}}>
-      <code>{instanceID.slice(-8)}</code>
-    </Link>
-  );
-}
-
-function Result({ run, children }: { run: Run; children: ReactNode }) {
-  return (
-    <Stack gap="sm">
-      <Text size="sm" c="dimmed">
-        Choose a step to see its result and its log.
-      </Text>
-      <Text component="h2" fw={600} size="sm">
-        Input of the run
-      </Text>
-      <JSONView value={run.input} label="Input of the run" />
-      <Text component="h2" fw={600} size="sm">
-        Output of the run
-      </Text>
-      {run.status === 'COMPLETED' ? (
-        <JSONView value={run.output} label="Output of the run" />
+    <Text size="sm" c="dimmed">
+      {workflowID === null || versionNumber === null || !mayRead ? (
+        words
       ) : (
-        <Text size="sm">{hasEnded(run) ? 'It has none.' : 'Not yet.'}</Text>
+        <Link
+          className="link"
+          to="/t/$tenantID/workflows/$workflowID"
+          params={{ tenantID, workflowID }}
+          search={{ version: versionID }}
+        >
+          {words}
+        </Link>
       )}
-      {children}
-    </Stack>
+    </Text>
   );
 }

@@ -9,6 +9,7 @@ import { drawnEdges } from '../graph/edges.ts';
 import { type Kinds, wordsOf as wordsOfKind } from '../graph/kinds.ts';
 import { type Named, summaryOf } from '../graph/summary.ts';
 import { GraphView } from '../graph/view.tsx';
+import { Views } from '../graph/views.tsx';
 import { Icon } from '../ui/icon.tsx';
 import { Status, type Tone, toneOf, wordOf } from '../ui/status.tsx';
 import type { GraphNode, Graph as GraphOfRun } from './graph-of.ts';
@@ -60,6 +61,7 @@ export function Graph({
     const taken = takenEdges({ graph, nodes: byID, kinds, maps: withItems });
     return drawing.edges.map((edge) => asEdge(edge, taken.has(edge.id), byID.get(edge.target)));
   }, [graph, byID, kinds, maps, drawing]);
+  const sought = useMemo(() => (selectedID === undefined ? undefined : { id: selectedID }), [selectedID]);
   // Also chosen by keyboard, which clicks do not tell.
   const onNodesChange = useCallback(
     (changes: NodeChange[]) => {
@@ -81,7 +83,9 @@ export function Graph({
       nodesConnectable={false}
       edgesFocusable={false}
       deleteKeyCode={null}
-    />
+    >
+      <Views sought={sought} positions={drawing.layout.positions} />
+    </GraphView>
   );
 }
 

@@ -8,10 +8,12 @@ import { type NodeSteps, type Step, spansOf } from '../client/run-steps.ts';
 import type { Run, TimelineEvent } from '../client/types.ts';
 import { wordsOf } from '../graph/kinds.ts';
 import { JSONView } from '../ui/json.tsx';
+import { May } from '../ui/may.tsx';
 import { Notice } from '../ui/notice.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { Status, wordOf } from '../ui/status.tsx';
 import { Clock, durationText } from '../ui/time.tsx';
+import { StepError } from './failure.tsx';
 import { type Graph, type GraphNode, titleOf } from './graph-of.ts';
 import { StepInput } from './step-input.tsx';
 import { StepDuration } from './timeline.tsx';
@@ -48,6 +50,7 @@ export function StepPanel({ tenantID, run, nodes, graph, selected, tab, onTab, o
           </Text>
           <Text size="xs" c="dimmed">
             {definition && wordsOf(definition.kind, undefined).word} <code>{nodeID}</code>
+            {run.workflowID !== null && <ToEditor tenantID={tenantID} workflowID={run.workflowID} step={nodeID} />}
           </Text>
         </div>
         <CloseButton aria-label="Close the step" onClick={onClose} />
@@ -79,7 +82,9 @@ export function StepPanel({ tenantID, run, nodes, graph, selected, tab, onTab, o
           <Tabs.Tab value="logs">Log</Tabs.Tab>
           <Tabs.Tab value="attempts">Attempts</Tabs.Tab>
         </Tabs.List>
-        <Tabs.Panel value="error">{step?.last.error && <StepError error={step.last.error} />}</Tabs.Panel>
+        <Tabs.Panel value="error">
+          {step?.last.error && <StepError tenantID={tenantID} error={step.last.error} title={titleOf(graph, nodeID)} />}
+        </Tabs.Panel>
         <Tabs.Panel value="output">{output}</Tabs.Panel>
         <Tabs.Panel value="input" className="two-sides">
           {step && (
@@ -98,6 +103,23 @@ export function StepPanel({ tenantID, run, nodes, graph, selected, tab, onTab, o
         <Tabs.Panel value="attempts">{step && <Attempts step={step} />}</Tabs.Panel>
       </Tabs>
     </Stack>
+  );
+}
+
+/** The way to the step in the latest version of its workflow. */
+function ToEditor({ tenantID, workflowID, step }: { tenantID: string; workflowID: string; step: string }) {
+  return (
+    <May permission="workflow.update" on={`workflow:${workflowID}`}>
+      {' · '}
+      <Link
+        className="link"
+        to="/t/$tenantID/workflows/$workflowID"
+        params={{ tenantID, workflowID }}
+        search={{ step }}
+      >
+        Edit this step
+      </Link>
+    </May>
   );
 }
 
@@ -175,18 +197,6 @@ function ToRun({ tenantID, instanceID, name }: { tenantID: string; instanceID: s
     <Link className="link" to="/t/$tenantID/runs/$instanceID" params={{ tenantID, instanceID }} search={{}}>
       {name}
     </Link>
-  );
-}
-
-function StepError({ error }: { error: NonNullable<TimelineEvent['error']> }) {
-  const { code, message, ...more } = error;
-  return (
-    <Stack gap="xs">
-      <Notice tone="bad" title={code}>
-        {message}
-      </Notice>
-      {Object.keys(more).length > 0 && <JSONView value={more} label="Details of the error" />}
-    </Stack>
   );
 }
 

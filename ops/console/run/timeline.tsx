@@ -50,7 +50,12 @@ export function Timeline({
           {rows.map(({ node, spans }) => (
             <tr key={node.nodeID} data-selected={node.nodeID === selectedID}>
               <td>
-                <button type="button" className="plain link" onClick={() => onSelect(node.shown.key)}>
+                <button
+                  type="button"
+                  className="plain link"
+                  data-step={node.nodeID}
+                  onClick={() => onSelect(node.shown.key)}
+                >
                   <span className="clip step-name">{titleOf(graph, node.nodeID)}</span>
                 </button>
               </td>

@@ -16,6 +16,7 @@ export function largeTests(stage: () => Stage): void {
     await page.getByRole('status').getByText('Completed').waitFor({ timeout: 30_000 });
     await items.getByText('20,000 of 20,000 items are done').waitFor();
     await page.getByRole('button', { name: 'Close the step' }).click();
+    await page.getByRole('button', { name: 'Input and output' }).click();
     await page.getByLabel('Output of the run').getByText('selectedBranch').waitFor();
 
     // Loaded anew, a page has kept nothing of the run.

@@ -209,12 +209,14 @@ export function runTests(stage: () => Stage): void {
     await dialog.getByRole('button', { name: 'Re-run 1 run' }).click();
     await dialog.getByText('Done: 1 of 1 run was accepted again.').waitFor();
 
+    // Where the panel is below the graph, both say it.
+    await page.setViewportSize({ width: 1280, height: 800 });
     await go(path(`/runs/${body.instanceID}`));
     const said = page.locator('.notice', { hasText: 'before' });
     expect(await said.locator('code').textContent()).toBe('ctx.input');
     const moment = said.locator('time[title="2026-01-02T03:04:05Z"]');
     expect(await moment.textContent()).toMatch(/Jan 2, 2026|2 Jan 2026/);
-    await page.getByText('Started by hand or API').waitFor();
+    await page.getByText(tenant.creator.email, { exact: true }).waitFor();
     await page.locator('[aria-label^="work, "]').press('Enter');
     await page.getByRole('tab', { name: 'Error', selected: true }).waitFor();
     const boxes = await Promise.all((await page.getByRole('tab').all()).map((tab) => tab.boundingBox()));

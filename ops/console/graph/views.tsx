@@ -1,8 +1,9 @@
-import { useReactFlow } from '@xyflow/react';
+import { useReactFlow, useStore } from '@xyflow/react';
 import { useEffect, useRef } from 'react';
-import { HEIGHT, WIDTH } from '../graph/lay-out.ts';
-import type { Point } from '../graph/shown.ts';
-import { FIT } from '../graph/view.tsx';
+import { HEIGHT, WIDTH } from './lay-out.ts';
+import type { Point } from './shown.ts';
+import { fitBeside } from './view.tsx';
+import { coveredWidth } from './workspace.tsx';
 
 /** Room between a step that is brought into view and what is around the view. */
 const MARGIN = 24;
@@ -13,16 +14,21 @@ interface Props {
   /** A step to bring into view, once. */
   sought: { id: string } | undefined;
   /** Another number shows the whole graph. */
-  tidied: number;
+  tidied?: number;
   positions: ReadonlyMap<string, Point>;
 }
 
 /** Brings a step into the part of the view that no panel covers, and all of a graph that was tidied up. */
-export function Views({ sought, tidied, positions }: Props) {
+export function Views({ sought, tidied = 0, positions }: Props) {
   const { fitView, getViewport, setViewport } = useReactFlow();
   const latest = useRef(positions);
   latest.current = positions;
+  const found = useRef<Props['sought']>(undefined);
+  // Before it has a size, the graph is not drawn.
+  const isDrawn = useStore(({ width }) => width > 0);
   useEffect(() => {
+    if (!isDrawn || found.current === sought) return;
+    found.current = sought;
     const at = sought && latest.current.get(sought.id);
     const pane = document.querySelector('.studio .graph')?.getBoundingClientRect();
     if (!at || !pane) return;
@@ -30,23 +36,15 @@ export function Views({ sought, tidied, positions }: Props) {
     const zoom = Math.max(before.zoom, MIN_ZOOM);
     const isEnlarged = zoom > before.zoom;
     const next = {
-      x: shifted(at.x, WIDTH, { view: before.x, zoom, room: pane.width - covered(), isEnlarged }),
+      x: shifted(at.x, WIDTH, { view: before.x, zoom, room: pane.width - coveredWidth(), isEnlarged }),
       y: shifted(at.y, HEIGHT, { view: before.y, zoom, room: pane.height, isEnlarged }),
     };
     if (next.x !== before.x || next.y !== before.y) void setViewport({ ...next, zoom });
-  }, [sought, getViewport, setViewport]);
+  }, [isDrawn, sought, getViewport, setViewport]);
   useEffect(() => {
-    const right = `${covered() + MARGIN}px` as const;
-    const [x, y] = [`${MARGIN}px`, `${MARGIN}px`] as const;
-    if (tidied > 0) void fitView({ ...FIT, padding: { x, y, right } });
+    if (tidied > 0) void fitView(fitBeside(coveredWidth()));
   }, [tidied, fitView]);
   return null;
-}
-
-/** The pixels that the panel of a step covers at the right. */
-function covered(): number {
-  const panel = document.querySelector('.studio-panel');
-  return panel && getComputedStyle(panel).position === 'absolute' ? panel.clientWidth : 0;
 }
 
 interface Side {
