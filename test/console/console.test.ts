@@ -2,6 +2,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { findChromium } from '../servers/chromium.ts';
 import { assetTests } from './browser/assets.ts';
+import { batchTests } from './browser/batches.ts';
 import { buildingTests } from './browser/building.ts';
 import { chatTests } from './browser/chat.ts';
 import { databaseTests } from './browser/database.ts';
@@ -41,6 +42,7 @@ describe.skipIf(found.path === null)('the console', () => {
 
   describe('runs', () => runTests(() => stage));
   describe('the page of a run', () => runPageTests(() => stage));
+  describe('batches', () => batchTests(() => stage));
   describe('questions', () => questionTests(() => stage));
   describe('workflows', () => workflowTests(() => stage));
   describe('building', () => buildingTests(() => stage));

@@ -69,6 +69,22 @@ const run = createRoute({
   component: lazyPage(() => import('../pages/run.tsx'), 'RunPage'),
 });
 
+const cursorIn = ({ cursor }: Record<string, unknown>): { cursor?: string } =>
+  typeof cursor === 'string' ? { cursor } : {};
+
+const batches = createRoute({
+  getParentRoute: () => tenant,
+  path: '/batches',
+  validateSearch: cursorIn,
+  component: lazyPage(() => import('../pages/batches.tsx'), 'BatchesPage'),
+});
+
+const batch = createRoute({
+  getParentRoute: () => tenant,
+  path: '/batches/$batchID',
+  component: lazyPage(() => import('../pages/batch.tsx'), 'BatchPage'),
+});
+
 const inbox = createRoute({
   getParentRoute: () => tenant,
   path: '/inbox',
@@ -276,6 +292,8 @@ export const router = createRouter({
         home,
         runs,
         run,
+        batches,
+        batch,
         inbox,
         request,
         toolCall,

@@ -37,6 +37,12 @@ export function RunsPage() {
   return (
     <>
       <PageTitle title="Runs">
+        <Button
+          variant="default"
+          renderRoot={(props) => <Link {...props} to="/t/$tenantID/batches" params={{ tenantID }} search={{}} />}
+        >
+          Batches
+        </Button>
         <May permission="workflow.execute">
           <OfAll onChoose={setAction} />
           <Button leftSection={<Icon name="play" />} onClick={starting.open}>

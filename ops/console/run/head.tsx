@@ -1,6 +1,7 @@
 import { Button, Stack } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useMutation } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
 import { lazy, type ReactNode, Suspense } from 'react';
 import { hasEnded } from '../client/live-runs.ts';
 import { body, rest } from '../client/rest.ts';
@@ -86,6 +87,13 @@ export function RunHead({ tenantID, run, graph, step, children }: Props) {
           <Detail name="Started by">
             <StartedBy tenantID={tenantID} run={run} />
           </Detail>
+          {run.batchID !== null && (
+            <Detail name="Batch">
+              <Link className="link" to="/t/$tenantID/batches/$batchID" params={{ tenantID, batchID: run.batchID }}>
+                {run.batchID.slice(-8)}
+              </Link>
+            </Detail>
+          )}
           {run.tags.length > 0 && <Detail name="Tags">{run.tags.join(', ')}</Detail>}
           {rerunOf && (
             <Detail name="Repeats">

@@ -181,6 +181,9 @@ function BatchProgress({ tenantID, batchID, onClose }: { tenantID: string; batch
             Show the new runs
           </Link>
         )}
+        <Link className="link" to="/t/$tenantID/batches/$batchID" params={{ tenantID, batchID }} onClick={onClose}>
+          Show the batch
+        </Link>
       </Group>
     </Stack>
   );
