@@ -1,3 +1,4 @@
+import '@mantine/core/styles/Progress.css';
 import { Button, Paper, Progress, Skeleton, Stack, Text } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';

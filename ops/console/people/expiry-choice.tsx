@@ -1,3 +1,4 @@
+import '@mantine/core/styles/Radio.css';
 import { Radio, Stack, Text, TextInput } from '@mantine/core';
 import { Notice } from '../ui/notice.tsx';
 import { type Expiry, expiresAt, type Lifetime } from './key-expiry.ts';

@@ -1,3 +1,4 @@
+import '@mantine/core/styles/Tabs.css';
 import { Button, CloseButton, Group, Select, Stack, Tabs, Text } from '@mantine/core';
 import { type UseMutationResult, useInfiniteQuery, useMutation } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';

@@ -1,3 +1,4 @@
+import '@mantine/core/styles/Kbd.css';
 import { Checkbox, Kbd, Modal, Stack } from '@mantine/core';
 import { useState } from 'react';
 import { hasSingleKeys, setSingleKeys } from './single-keys.ts';

@@ -1,3 +1,5 @@
+import '@mantine/core/styles/FloatingIndicator.css';
+import '@mantine/core/styles/SegmentedControl.css';
 import { SegmentedControl, TextInput } from '@mantine/core';
 import { type ReactNode, useRef, useState } from 'react';
 import type { ControlProps } from './drawn.ts';

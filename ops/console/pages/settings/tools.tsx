@@ -1,3 +1,4 @@
+import '@mantine/core/styles/Radio.css';
 import { Checkbox, Radio, Skeleton, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
