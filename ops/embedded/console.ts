@@ -11,8 +11,11 @@ const root = join(import.meta.dirname, '../..');
 export const sharedModules: readonly string[] = [
   'shared/core/exact-number.ts',
   'shared/core/lossless-json.ts',
+  'shared/workflow/graph/nodes-before.ts',
   'shared/workflow/graph/regions.ts',
   'shared/workflow/nodes/exits.ts',
+  'shared/workflow/reserved.ts',
+  'shared/workflow/templates/expressions.ts',
 ];
 
 /** The folder of the pages that the present sources and lockfile make: another state has another folder. */

@@ -6,15 +6,8 @@ import { quote } from '../core/quote.ts';
 import type { Issue } from '../core/schema/issues.ts';
 import { idOf } from '../core/schema/reference.ts';
 import { Duration, parseDuration } from './duration.ts';
-import {
-  asText,
-  evaluate,
-  expressionsOf,
-  faultsOf,
-  fillParts,
-  findTemplate,
-  shownSource,
-} from './templates/templates.ts';
+import { asText, evaluate, expressionsOf, faultsOf, shownSource } from './templates/expressions.ts';
+import { fillParts, findTemplate } from './templates/templates.ts';
 
 export const RunClass = z.enum(['interactive', 'webhook', 'cron', 'batch']);
 export type RunClass = z.infer<typeof RunClass>;

@@ -4,16 +4,8 @@ import { requireValue } from '../core/schema/parse.ts';
 import type { GraphNode } from './graph/graph.ts';
 import { isSpread } from './nodes/properties.ts';
 import { isReservedKey } from './reserved.ts';
-import {
-  createFilling,
-  evaluateIn,
-  fillParts,
-  findTemplate,
-  hasBraces,
-  type Roots,
-  type Template,
-  textsOf,
-} from './templates/templates.ts';
+import { evaluateIn, hasBraces, type Roots, type Template } from './templates/expressions.ts';
+import { createFilling, fillParts, findTemplate, textsOf } from './templates/templates.ts';
 
 /**
  * Resolves the templates of a node's config and parses it by the kind's schema, for the executor.

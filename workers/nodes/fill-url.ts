@@ -1,5 +1,6 @@
 import type { Json } from '#shared/core/json.ts';
-import { asText, evaluateIn, Filled, findTemplate, type Roots } from '#shared/workflow/templates/templates.ts';
+import { asText, evaluateIn, type Roots } from '#shared/workflow/templates/expressions.ts';
+import { Filled, findTemplate } from '#shared/workflow/templates/templates.ts';
 
 /**
  * Fills the templates of a URL, or returns a fault. A template at the beginning may be any address. Other values stay inside

@@ -3,21 +3,17 @@ import { quote } from '../../core/quote.ts';
 import { firstIssues, type Issue, invalid, invalidField } from '../../core/schema/issues.ts';
 import { parseValue, requireValue } from '../../core/schema/parse.ts';
 import { resolveTemplates } from '../../workflow/resolve-config.ts';
-import { fillJSON } from '../../workflow/templates/fill-json.ts';
-import { parseAround } from '../../workflow/templates/parse-around.ts';
 import {
   asText,
   evaluate,
   expressionsOf,
-  Filled,
   faultsOf,
-  fillParts,
-  findTemplate,
   shownSource,
   type Template,
-  type Text,
-  textsOf,
-} from '../../workflow/templates/templates.ts';
+} from '../../workflow/templates/expressions.ts';
+import { fillJSON } from '../../workflow/templates/fill-json.ts';
+import { parseAround } from '../../workflow/templates/parse-around.ts';
+import { Filled, fillParts, findTemplate, type Text, textsOf } from '../../workflow/templates/templates.ts';
 import type { DatasourceDefinition, OneUse } from '../types/define-datasource.ts';
 import { QueryOptions } from './options.ts';
 import { bindStatement, type Statement, statementFaults } from './statement.ts';

@@ -4,11 +4,10 @@ import {
   type Expression,
   evaluate,
   expressionsOf,
-  fillParts,
-  findTemplate,
   shownSource,
   type Template,
-} from '../../workflow/templates/templates.ts';
+} from '../../workflow/templates/expressions.ts';
+import { fillParts, findTemplate } from '../../workflow/templates/templates.ts';
 import type { Dialect } from '../types/define-datasource.ts';
 import { type SqlToken, tokenize } from './sql-tokens.ts';
 

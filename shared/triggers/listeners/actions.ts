@@ -7,6 +7,7 @@ import { shownFor } from '../../core/schema/shown-for.ts';
 import { codeFault } from '../../workflow/check-syntax.ts';
 import { Comparison, Logic } from '../../workflow/nodes/kinds/condition.ts';
 import { faultsOf, hasBraces, textsOf } from '../../workflow/templates/templates.ts';
+import { faultsOf, hasBraces } from '../../workflow/templates/expressions.ts';
 
 const inputValues = JsonObject.optional().meta({
   title: 'Inputs',

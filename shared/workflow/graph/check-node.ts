@@ -6,16 +6,9 @@ import { type AnyNode, findNodeKind } from '../nodes/index.ts';
 import { LINKS_ROOT } from '../nodes/links-root.ts';
 import { exitsOf } from '../nodes/properties.ts';
 import { isReservedKey } from '../reserved.ts';
+import { faultsOf, hasBraces, isBarePath, shownSource } from '../templates/expressions.ts';
 import { isTemplate, parseAround } from '../templates/parse-around.ts';
-import {
-  faultsOf,
-  findTemplate,
-  hasBraces,
-  isBarePath,
-  shownSource,
-  type Text,
-  textsOf,
-} from '../templates/templates.ts';
+import { findTemplate, type Text, textsOf } from '../templates/templates.ts';
 import { VARIABLES_ROOT } from '../variables.ts';
 import { type LinkUse, linkUses } from './link-uses.ts';
 import { type VariableUses, variableUses } from './variable-uses.ts';

@@ -3,7 +3,8 @@ import { quote } from '../../core/quote.ts';
 import type { Issue } from '../../core/schema/issues.ts';
 import type { AnyNode } from '../nodes/index.ts';
 import { LINKS_ROOT } from '../nodes/links-root.ts';
-import { expressionsOf, hasBraces, textsOf } from '../templates/templates.ts';
+import { expressionsOf, hasBraces } from '../templates/expressions.ts';
+import { textsOf } from '../templates/templates.ts';
 
 /** A link in a template of a node: the node whose question the link answers, and the path of the template's field. */
 export interface LinkUse {

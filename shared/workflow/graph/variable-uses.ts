@@ -1,5 +1,6 @@
 import { type AnyNode, findNodeKind } from '../nodes/index.ts';
-import { hasBraces, type Text, textsOf } from '../templates/templates.ts';
+import { hasBraces } from '../templates/expressions.ts';
+import { type Text, textsOf } from '../templates/templates.ts';
 import { VARIABLES_ROOT } from '../variables.ts';
 
 /** How a saved node uses the tenant's variables. */

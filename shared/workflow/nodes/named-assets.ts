@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { objectType, type Permission, type Resource, splitPermission } from '../../access/policy/permissions.ts';
-import { hasBraces } from '../templates/templates.ts';
+import { hasBraces } from '../templates/expressions.ts';
 import { type AnyNode, nodes } from './index.ts';
 import type { Naming } from './names.ts';
 

@@ -1,6 +1,7 @@
 import type { Json } from '../../core/json.ts';
 import { invalidField } from '../../core/schema/issues.ts';
-import { asText, type Expression, Filled, findTemplate } from './templates.ts';
+import { asText, type Expression } from './expressions.ts';
+import { Filled, findTemplate } from './templates.ts';
 
 /** Fills a text that is JSON: values outside of quotes are written as JSON, inside of quotes they are escaped. */
 export function fillJSON(field: string, text: string, find: (expression: Expression) => Json | undefined): string {

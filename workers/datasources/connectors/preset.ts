@@ -12,7 +12,7 @@ import {
 } from '#shared/datasources/types/presets/define-preset.ts';
 import type { presets } from '#shared/datasources/types/presets/index.ts';
 import { restapi } from '#shared/datasources/types/restapi.ts';
-import { asText } from '#shared/workflow/templates/templates.ts';
+import { asText } from '#shared/workflow/templates/expressions.ts';
 import type { Connection, ExecuteOptions, QueryResult } from '../../connections/connection.ts';
 import type { HTTPResponse } from '../../outbound/fetch.ts';
 import { fieldsOf, readBody } from '../http/body.ts';

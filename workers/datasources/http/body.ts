@@ -4,7 +4,7 @@ import { isJsonObject, type Json } from '#shared/core/json.ts';
 import { MAX_LEVELS, readJSON, TooDeep } from '#shared/core/lossless-json.ts';
 import { isJSONType, isMarkupType, readMediaType } from '#shared/core/media-type.ts';
 import { invalidField } from '#shared/core/schema/issues.ts';
-import { asText } from '#shared/workflow/templates/templates.ts';
+import { asText } from '#shared/workflow/templates/expressions.ts';
 import { type HTTPResponse, whereOf } from '../../outbound/fetch.ts';
 
 export type BodyFormat = 'json' | 'xml' | 'text' | 'form';

@@ -1,7 +1,7 @@
 import type { AppError } from '#shared/core/errors.ts';
 import type { Json } from '#shared/core/json.ts';
 import { invalidField } from '#shared/core/schema/issues.ts';
-import { asText } from '#shared/workflow/templates/templates.ts';
+import { asText } from '#shared/workflow/templates/expressions.ts';
 
 /** Builds the URL of an endpoint, which must be below the base URL. */
 export function endpointURL(base: URL, endpoint: string): URL {

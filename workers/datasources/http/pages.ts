@@ -1,7 +1,7 @@
 import { AppError } from '#shared/core/errors.ts';
 import { isJsonObject, type Json } from '#shared/core/json.ts';
 import type { Pagination } from '#shared/datasources/types/restapi.ts';
-import { asText } from '#shared/workflow/templates/templates.ts';
+import { asText } from '#shared/workflow/templates/expressions.ts';
 import { type HTTPResponse, whereOf } from '../../outbound/fetch.ts';
 import { saySent } from '../../outbound/upstream-error.ts';
 import { readBody } from './body.ts';

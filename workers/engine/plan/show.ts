@@ -1,7 +1,8 @@
 import type { PlannedNode } from '#shared/messaging/queues/workflow-plans.ts';
 import type { GraphNode } from '#shared/workflow/graph/graph.ts';
 import { resolveTemplates } from '#shared/workflow/resolve-config.ts';
-import { hasBraces, textsOf } from '#shared/workflow/templates/templates.ts';
+import { hasBraces } from '#shared/workflow/templates/expressions.ts';
+import { textsOf } from '#shared/workflow/templates/templates.ts';
 import { type Dependencies, union } from './certainty.ts';
 import { unreadRoots } from './unread-roots.ts';
 import type { PlannedScope } from './values.ts';

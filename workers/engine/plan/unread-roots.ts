@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from '#shared/core/json.ts';
 import type { Dependency } from '#shared/messaging/queues/workflow-plans.ts';
 import { LINKS_ROOT } from '#shared/workflow/nodes/links-root.ts';
-import type { Roots } from '#shared/workflow/templates/templates.ts';
+import type { Roots } from '#shared/workflow/templates/expressions.ts';
 import { VARIABLES_ROOT } from '#shared/workflow/variables.ts';
 import { type Dependencies, onlyOn } from './certainty.ts';
 

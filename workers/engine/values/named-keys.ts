@@ -2,7 +2,7 @@ import type { Graph, GraphNode } from '#shared/workflow/graph/graph.ts';
 import { templatesOf } from '#shared/workflow/graph/variable-uses.ts';
 import type { Snippet } from '#shared/workflow/nodes/define-node.ts';
 import { isPure } from '#shared/workflow/nodes/properties.ts';
-import { expressionsOf } from '#shared/workflow/templates/templates.ts';
+import { expressionsOf } from '#shared/workflow/templates/expressions.ts';
 import type { Keys } from '../state/scopes.ts';
 
 const known = new WeakMap<GraphNode, Keys>();

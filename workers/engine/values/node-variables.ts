@@ -7,7 +7,7 @@ import { LINKS_ROOT } from '#shared/workflow/nodes/links-root.ts';
 import { pathKey } from '#shared/workflow/progress/iteration-path.ts';
 import type { Activation } from '#shared/workflow/progress/progress.ts';
 import type { LogLine } from '#shared/workflow/run-log.ts';
-import type { Roots } from '#shared/workflow/templates/templates.ts';
+import type { Roots } from '#shared/workflow/templates/expressions.ts';
 import { VARIABLES_ROOT } from '#shared/workflow/variables.ts';
 import { maskIn } from '../../datasources/http/status.ts';
 import type { NodeVariables } from '../../nodes/executor.ts';

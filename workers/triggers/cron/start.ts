@@ -9,7 +9,8 @@ import { targetOf } from '#shared/triggers/cron/job.ts';
 import { resolveInputs } from '#shared/workflow/inputs.ts';
 import { governRun } from '#shared/workflow/limits.ts';
 import { runTimeoutMs, WorkflowOptions } from '#shared/workflow/options.ts';
-import { evaluateIn, findTemplate, type Roots } from '#shared/workflow/templates/templates.ts';
+import { evaluateIn, type Roots } from '#shared/workflow/templates/expressions.ts';
+import { findTemplate } from '#shared/workflow/templates/templates.ts';
 import type { LockedJob, OpenTick } from './page.ts';
 
 export interface StartNeeds {

@@ -2,7 +2,8 @@ import { AppError } from '#shared/core/errors.ts';
 import type { Json, JsonObject } from '#shared/core/json.ts';
 import { templatesOf } from '#shared/workflow/graph/variable-uses.ts';
 import type { AnyNode } from '#shared/workflow/nodes/index.ts';
-import { evaluate, expressionsOf, fillParts, type Template } from '#shared/workflow/templates/templates.ts';
+import { evaluate, expressionsOf, type Template } from '#shared/workflow/templates/expressions.ts';
+import { fillParts } from '#shared/workflow/templates/templates.ts';
 
 /** Why a text of the settings is not, or not exactly, what the step worked with. */
 export const doubts = ['notKept', 'omitted', 'tooLong', 'plain'] as const;

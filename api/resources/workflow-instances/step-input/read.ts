@@ -8,7 +8,7 @@ import { type CheckedNode, checkNode } from '#shared/workflow/graph/check-node.t
 import type { WorkflowEdge, WorkflowNode } from '#shared/workflow/graph/graph.ts';
 import { templatesOf } from '#shared/workflow/graph/variable-uses.ts';
 import { isPure } from '#shared/workflow/nodes/properties.ts';
-import { expressionsOf } from '#shared/workflow/templates/templates.ts';
+import { expressionsOf } from '#shared/workflow/templates/expressions.ts';
 import { tenantRoute } from '../../../context/routes.ts';
 import { isAllowed } from '../../../http/access/grant.ts';
 import { findReadableRun } from '../../../runs/find-run.ts';

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { JsonObject } from '../../../core/json.ts';
-import { faultsOf, findTemplate } from '../../templates/templates.ts';
+import { faultsOf } from '../../templates/expressions.ts';
+import { findTemplate } from '../../templates/templates.ts';
 import { VARIABLES_ROOT } from '../../variables.ts';
 import { OutputVariable, working } from '../common.ts';
 import { defineNode } from '../define-node.ts';

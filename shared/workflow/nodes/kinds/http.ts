@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { Json } from '../../../core/json.ts';
 import { Pairs } from '../../../core/schema/pairs.ts';
-import { faultsOf, findTemplate, hasBraces, textsOf } from '../../templates/templates.ts';
+import { faultsOf, hasBraces } from '../../templates/expressions.ts';
+import { findTemplate, textsOf } from '../../templates/templates.ts';
 import { VARIABLES_ROOT } from '../../variables.ts';
 import { OutputVariable, working } from '../common.ts';
 import { defineNode } from '../define-node.ts';
