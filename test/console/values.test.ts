@@ -1,0 +1,204 @@
+import { describe, expect, test } from 'vitest';
+import type { NodeSteps } from '#ops/console/client/run-steps.ts';
+import { draftOf } from '#ops/console/editor/draft.ts';
+import { type Known, valuesAt } from '#ops/console/editor/values-at-step.ts';
+import type { Kind, Kinds } from '#ops/console/graph/kinds.ts';
+import { faultsIn } from '#ops/console/values/check.ts';
+import { completionsAt } from '#ops/console/values/complete.ts';
+import { valueNow } from '#ops/console/values/now.ts';
+import { insertion, pathText } from '#ops/console/values/path.ts';
+import { partsOf, shortText, type Values } from '#ops/console/values/value.ts';
+
+const kindOf = (nodeType: string, exits: string[], more: object = {}) =>
+  ({ nodeType, exits, usualExit: exits[0], exitAliases: {}, bodyExit: null, defaultValue: {}, ...more }) as unknown as Kind;
+const kinds: Kinds = {
+  start: kindOf('start', ['output'], { begins: true }),
+  end: kindOf('end', []),
+  loop: kindOf('loop', ['loop', 'completed', 'error'], { usualExit: 'completed', bodyExit: 'loop' }),
+  http: kindOf('http', ['success', 'error']),
+  set: kindOf('set', ['output', 'error']),
+  approval: kindOf('approval', ['approved', 'rejected', 'expired', 'error']),
+  dataQuery: kindOf('dataQuery', ['success', 'error']),
+};
+
+const draft = draftOf({
+  workflowNodes: [
+    { id: 'start', type: 'start', data: {} },
+    { id: 'orders', type: 'dataQuery', data: { title: 'Orders', outputVariable: 'rows' } },
+    { id: 'each', type: 'loop', data: { title: 'Each', sourceVariable: '{{ctx.rows}}', outputVariable: 'done' } },
+    { id: 'call', type: 'http', data: { title: 'Call', outputVariable: 'answer' } },
+    { id: 'note', type: 'set', data: { assignments: [{ name: 'total', value: 5 }], outputVariable: 'noted' } },
+    { id: 'ask', type: 'approval', data: { title: 'Ask', outputVariable: 'decision' } },
+    { id: 'aside', type: 'http', data: { title: 'Aside', outputVariable: 'other' } },
+    { id: 'end', type: 'end', data: {} },
+  ],
+  workflowEdges: [
+    { id: 'a', source: 'start', target: 'orders' },
+    { id: 'b', source: 'orders', target: 'each' },
+    { id: 'c', source: 'each', target: 'call', sourceHandle: 'loop' },
+    { id: 'd', source: 'call', target: 'note' },
+    { id: 'e', source: 'note', target: 'each' },
+    { id: 'f', source: 'each', target: 'ask', sourceHandle: 'completed' },
+    { id: 'g', source: 'ask', target: 'end', sourceHandle: 'approved' },
+    { id: 'h', source: 'start', target: 'aside' },
+  ],
+});
+
+const testedWith = (outputs: Readonly<Record<string, unknown>>) =>
+  new Map(
+    Object.entries(outputs).map(([nodeID, output]) => {
+      const last = output === 'omitted' ? { outputOmitted: true, seq: 7 } : { output };
+      const step = { frame: [], last };
+      return [nodeID, { nodeID, steps: [step], shown: step } as unknown as NodeSteps];
+    }),
+  );
+
+const orders = [{ id: 1, customer: 'Ada', 'a "b"': 1, "it's": 2 }];
+const known: Known = {
+  definitions: [
+    { key: 'orderID', type: 'string', label: 'Order' },
+    { key: 'total', type: 'number' },
+  ],
+  input: { orderID: 'o-1' },
+  tested: testedWith({ orders: { rows: orders, success: true } }),
+  read: new Map(),
+  variables: [
+    { name: 'day', value: 'Monday', isSecret: false },
+    { name: 'apiKey', value: '********', isSecret: true },
+  ],
+  hasMoreVariables: false,
+};
+
+const at = (id: string, more: Partial<Known> = {}) => valuesAt(id, draft, kinds, { ...known, ...more });
+const pathsIn = ({ groups }: Values) =>
+  groups.map(({ title, values }) => `${title}: ${values.map(({ path }) => pathText(path, 'template')).join(' ')}`);
+
+describe('what is there at a step', () => {
+  test('in a body: inputs, the item, what has run before the body and in it, and not what the loop gives when it is done', () => {
+    expect(pathsIn(at('note'))).toEqual([
+      'Inputs: ctx.input.orderID ctx.input.total',
+      'Item of Each: ctx.item ctx.index',
+      'Call (HTTP request): ctx.answer',
+      'Orders (Query): ctx.rows',
+      'Variables: vars.day vars.apiKey',
+    ]);
+  });
+
+  test('behind a body: what the loop gives, and nothing of its body', () => {
+    expect(pathsIn(at('ask'))).toEqual([
+      'Inputs: ctx.input.orderID ctx.input.total',
+      'Each (Loop): ctx.done',
+      'Orders (Query): ctx.rows',
+      'Variables: vars.day vars.apiKey',
+    ]);
+  });
+
+  test('values are those of the last test, of what is pinned in place of it, and of the first item; else the declared shape', () => {
+    const now = (text: unknown, id: string, more: Partial<Known> = {}) => valueNow(text, at(id, more));
+    expect(now('{{ctx.item.customer}} of {{vars.day}}, {{ctx.index}}', 'note')).toEqual({
+      state: 'value',
+      value: 'Ada of Monday, 0',
+    });
+    const pinned = { orders: { output: { rows: [{ customer: 'Bob' }] } } };
+    expect(now('{{ctx.item.customer}}', 'note', { pinned })).toEqual({ state: 'value', value: 'Bob' });
+    expect(now({ order: '{{ctx.input.orderID}}', n: ['{{ctx.index}}'] }, 'note')).toEqual({
+      state: 'value',
+      value: { order: 'o-1', n: [0] },
+    });
+    expect(now('{{ctx.decision.approved}}', 'end')).toEqual({ state: 'later', of: ['ctx.decision.approved'] });
+    expect(now('{{vars.apiKey}}', 'call')).toEqual({ state: 'later', of: ['vars.apiKey'] });
+    expect(now('no template', 'end')).toBeUndefined();
+    const end = at('end').groups.find(({ title }) => title.startsWith('Ask'))?.values[0];
+    expect(end && [...partsOf(end)].map(({ name, shape }) => `${name}: ${shape.type}`)).toEqual([
+      'approved: yes or no',
+      'comment: text',
+      'expired: yes or no',
+    ]);
+  });
+
+  test('an output that is too large to come with the test is read when it is needed', () => {
+    const tested = testedWith({ orders: 'omitted' });
+    expect(valueNow('{{ctx.rows[0].id}}', at('each', { tested }))).toEqual({ state: 'read', steps: ['orders'] });
+    const read = new Map([['orders', { rows: orders }]]);
+    expect(valueNow('{{ctx.rows[0].id}}', at('each', { tested, read }))).toEqual({ state: 'value', value: 1 });
+  });
+});
+
+describe('names that are not there', () => {
+  const faultOf = (text: string, id: string, more: Partial<Known> = {}) =>
+    faultsIn(text, at(id, more)).map(({ from, to, message }) => `${text.slice(from, to)}: ${message}`);
+
+  test.each([
+    ['{{ctx.input.orderId}}', 'call', 'ctx.input has no “orderId”. Did you mean ctx.input.orderID?'],
+    ['{{ctx.row}}', 'call', 'At this step there is no “row”. Did you mean ctx.rows?'],
+    ['{{ctx.orderID}}', 'call', 'At this step there is no “orderID”. Did you mean ctx.input.orderID?'],
+    ['{{rows}}', 'call', '“rows” is no value here: expressions begin with ctx or vars. Did you mean ctx.rows?'],
+    ['{{ctx.answer}}', 'ask', '“answer” is not there at this step: “Call” gives it inside of “Each” alone.'],
+    ['{{ctx.done}}', 'note', '“done” is not there at this step: “Each” gives it when all items are done.'],
+    ['{{ctx.other}}', 'ask', '“other” is not there at this step: “Aside”, which gives it, does not come before this step.'],
+    ['{{ctx.answer}}', 'call', '“answer” is not there at this step: it is the result of this step.'],
+    ['{{vars.dai}}', 'call', 'There is no variable “dai”. Did you mean vars.day?'],
+    ['{{ctx.item.custommer}}', 'call', 'ctx.item had no “custommer” in the last test. Did you mean ctx.item.customer?'],
+    ['{{ctx.decision.aproved}}', 'end', 'ctx.decision has no “aproved”. Did you mean ctx.decision.approved?'],
+  ])('%s at %s', (text, id, message) => {
+    expect(faultOf(`before ${text} behind`, id)).toEqual([`${text}: ${message}`]);
+  });
+
+  test('what is there, or may be there, has no fault', () => {
+    const texts = ['{{ctx.input}}', '{{ctx.answer.body.deep[3]}}', '{{ctx.rows.length}}', '{{ctx.error.code}}', '{{links.ask}}'];
+    expect(texts.flatMap((text) => faultOf(text, 'note'))).toEqual([]);
+    expect(faultOf('{{vars.more}}', 'call', { hasMoreVariables: true })).toEqual([]);
+    expect(faultOf('{{ctx.input.any}}', 'call', { definitions: [], input: undefined })).toEqual([]);
+  });
+
+  test('what computes is told that it cannot', () => {
+    expect(faultOf('{{ctx.input.total * 2}}', 'call')[0]).toContain('is not a path such as');
+  });
+});
+
+describe('what is typed', () => {
+  const offered = (text: string, id = 'note') => {
+    const caret = text.indexOf('|');
+    const found = completionsAt(text.replace('|', ''), caret, at(id));
+    return found?.options.map(({ label }) => label) ?? null;
+  };
+
+  test('values are offered by any part of their names, then by the parts of the one that is named', () => {
+    expect(offered('{{|')?.slice(0, 3)).toEqual(['ctx.input', 'ctx.input.orderID', 'ctx.input.total']);
+    expect(offered('a {{ord|')).toEqual(['ctx.input.orderID']);
+    expect(offered('{{ctx.item.|}} b')).toEqual(['id', 'customer', `['a "b"']`, `["it's"]`]);
+    expect(offered('{{ctx.item.cus|')).toEqual(['customer']);
+    expect(offered('{{ctx.rows[|', 'each')).toEqual(['[0]']);
+    expect(offered('no|')).toBeNull();
+    expect(offered('{{ctx.item}}|')).toBeNull();
+  });
+
+  test('a name that is chosen takes the place of what is typed, and closes the braces', () => {
+    const text = 'to {{ord and more';
+    const found = completionsAt(text, 8, at('note'));
+    const [first] = found?.options ?? [];
+    expect(found && first && text.slice(0, found.from) + first.insert + text.slice(found.to)).toBe(
+      'to {{ctx.input.orderID}} and more',
+    );
+  });
+
+  test('a value goes where the caret is, or in place of the expression around it', () => {
+    const put = (text: string, path: (string | number)[], syntax: 'template' | 'code' = 'template') => {
+      const caret = text.indexOf('|');
+      const plain = text.replace('|', '');
+      const change = insertion(plain, { from: caret, to: caret }, path, syntax);
+      return change && plain.slice(0, change.from) + change.insert + plain.slice(change.to);
+    };
+    expect(put('a | b', ['ctx', 'input', 'a b', 0])).toBe('a {{ctx.input["a b"][0]}} b');
+    expect(put('a {{ctx.o|ld}} b', ['vars', 'day'])).toBe('a {{vars.day}} b');
+    expect(put('ctx.rows.|', ['ctx', 'input', 'a "b"'], 'code')).toBe('ctx.rows.ctx.input["a \\"b\\""]');
+    expect(put('|', ['ctx', `both " and '`])).toBeUndefined();
+  });
+});
+
+test('a large value is written short without being gone through', () => {
+  const items = Array.from({ length: 10_000 }, (_, id) => ({ id, text: 'x'.repeat(100) }));
+  expect(shortText(items, 40)).toBe('10,000 items: {id: 0, text: "xxxxxxxxxx…');
+  expect(shortText({ a: 1, b: ['x'], c: null })).toBe('{a: 1, b: 1 item: "x", c: null}');
+  expect(shortText([])).toBe('no items');
+});
