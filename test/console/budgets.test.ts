@@ -5,7 +5,13 @@ import { beforeAll, expect, test } from 'vitest';
 import { builtConsole } from './built-console.ts';
 
 const kB = 1_000;
-const budgets = { firstPage: 240 * kB, laterPage: 180 * kB, workflowEditor: 200 * kB, codeEditor: 150 * kB };
+const budgets = {
+  firstPage: 240 * kB,
+  laterPage: 180 * kB,
+  workflowEditor: 200 * kB,
+  codeEditor: 150 * kB,
+  values: 25 * kB,
+};
 
 interface Chunk {
   file: string;
@@ -39,6 +45,15 @@ test('every other page adds less than 180 kB, its lazy parts included, and the e
   expect(sizes.filter(([name, size]) => size >= budgetOf(name))).toEqual([]);
 });
 
+test('the values of a step, with their picker, add less than 25 kB to the editor of workflows', () => {
+  const editor = ['pages/workflow.tsx', ...lazyPartsOf('pages/workflow.tsx')];
+
+  expect(lazilyImportedBy('pages/workflow.tsx')).toContain(VALUES);
+  expect(
+    addedBy([...editor, EDITOR, VALUES, 'values/picker.tsx', 'values/in-code.ts']) - addedBy([...editor, EDITOR]),
+  ).toBeLessThan(budgets.values);
+});
+
 test('the page for SQL is below 180 kB with the editor of code', () => {
   expect(addedBy(['pages/database.tsx', EDITOR, 'code/sql.ts'])).toBeLessThan(budgets.laterPage);
 });
@@ -70,6 +85,8 @@ test('every text is there compressed', () => {
 
 /** A part of its own: it is loaded once for all pages, when a first field for code is shown, and a graph needs no such field. */
 const EDITOR = 'code/view.tsx';
+/** A part of its own, too: it is loaded when a first step is opened, and a graph needs no step to be open. */
+const VALUES = 'editor/step-values.tsx';
 
 function entriesIn(folder: string): string[] {
   return Object.keys(chunks).filter((name) => name.startsWith(folder) && chunks[name]?.file !== undefined);
@@ -81,7 +98,7 @@ function addedBy(names: readonly string[]): number {
 }
 
 function lazyPartsOf(page: string): string[] {
-  return lazilyImportedBy(page).filter((name) => name !== EDITOR);
+  return lazilyImportedBy(page).filter((name) => name !== EDITOR && name !== VALUES);
 }
 
 /** Modules that the page imports lazily, or a module that it shares with others. */

@@ -20,6 +20,7 @@ import { settingsTests } from './browser/settings.ts';
 import { signInTests } from './browser/sign-in.ts';
 import { openStage, routes, type Stage } from './browser/stage.ts';
 import { troubleTests } from './browser/trouble.ts';
+import { valueTests } from './browser/values.ts';
 import { workflowTests } from './browser/workflows.ts';
 
 const found = await findChromium();
@@ -48,6 +49,7 @@ describe.skipIf(found.path === null)('the console', () => {
   describe('building', () => buildingTests(() => stage));
   describe('pickers', () => pickerTests(() => stage));
   describe('inputs', () => inputTests(() => stage));
+  describe('values', () => valueTests(() => stage));
   describe('queries and cron jobs', () => assetTests(() => stage));
   describe('listeners', () => listenerTests(() => stage));
   describe('the fleet', () => fleetTests(() => stage));

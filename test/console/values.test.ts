@@ -7,10 +7,19 @@ import { faultsIn } from '#ops/console/values/check.ts';
 import { completionsAt } from '#ops/console/values/complete.ts';
 import { valueNow } from '#ops/console/values/now.ts';
 import { insertion, pathText } from '#ops/console/values/path.ts';
-import { partsOf, shortText, type Values } from '#ops/console/values/value.ts';
+import { rowsOf, searched } from '#ops/console/values/rows.ts';
+import { partsOf, shortText, type Values, withoutSecrets } from '#ops/console/values/value.ts';
 
 const kindOf = (nodeType: string, exits: string[], more: object = {}) =>
-  ({ nodeType, exits, usualExit: exits[0], exitAliases: {}, bodyExit: null, defaultValue: {}, ...more }) as unknown as Kind;
+  ({
+    nodeType,
+    exits,
+    usualExit: exits[0],
+    exitAliases: {},
+    bodyExit: null,
+    defaultValue: {},
+    ...more,
+  }) as unknown as Kind;
 const kinds: Kinds = {
   start: kindOf('start', ['output'], { begins: true }),
   end: kindOf('end', []),
@@ -73,7 +82,7 @@ const at = (id: string, more: Partial<Known> = {}) => valuesAt(id, draft, kinds,
 const pathsIn = ({ groups }: Values) =>
   groups.map(({ title, values }) => `${title}: ${values.map(({ path }) => pathText(path, 'template')).join(' ')}`);
 
-describe('what is there at a step', () => {
+describe('values of a step', () => {
   test('in a body: inputs, the item, what has run before the body and in it, and not what the loop gives when it is done', () => {
     expect(pathsIn(at('note'))).toEqual([
       'Inputs: ctx.input.orderID ctx.input.total',
@@ -99,8 +108,10 @@ describe('what is there at a step', () => {
       state: 'value',
       value: 'Ada of Monday, 0',
     });
-    const pinned = { orders: { output: { rows: [{ customer: 'Bob' }] } } };
-    expect(now('{{ctx.item.customer}}', 'note', { pinned })).toEqual({ state: 'value', value: 'Bob' });
+    const pin = { pinned: { output: { rows: [{ customer: 'Bob' }] } } };
+    const nodes = draft.nodes.map((node) => (node.id === 'orders' ? { ...node, more: pin } : node));
+    const pinned = valuesAt('note', { ...draft, nodes }, kinds, known);
+    expect(valueNow('{{ctx.item.customer}}', pinned)).toEqual({ state: 'value', value: 'Bob' });
     expect(now({ order: '{{ctx.input.orderID}}', n: ['{{ctx.index}}'] }, 'note')).toEqual({
       state: 'value',
       value: { order: 'o-1', n: [0] },
@@ -133,10 +144,10 @@ describe('names that are not there', () => {
     ['{{ctx.row}}', 'call', 'At this step there is no “row”. Did you mean ctx.rows?'],
     ['{{ctx.orderID}}', 'call', 'At this step there is no “orderID”. Did you mean ctx.input.orderID?'],
     ['{{rows}}', 'call', '“rows” is no value here: expressions begin with ctx or vars. Did you mean ctx.rows?'],
-    ['{{ctx.answer}}', 'ask', '“answer” is not there at this step: “Call” gives it inside of “Each” alone.'],
-    ['{{ctx.done}}', 'note', '“done” is not there at this step: “Each” gives it when all items are done.'],
-    ['{{ctx.other}}', 'ask', '“other” is not there at this step: “Aside”, which gives it, does not come before this step.'],
-    ['{{ctx.answer}}', 'call', '“answer” is not there at this step: it is the result of this step.'],
+    ['{{ctx.answer}}', 'ask', '“answer” cannot be named here: “Call” gives it inside of “Each” alone.'],
+    ['{{ctx.done}}', 'note', '“done” cannot be named here: “Each” gives it when all items are done.'],
+    ['{{ctx.other}}', 'ask', '“other” cannot be named here: “Aside”, which gives it, does not come before this step.'],
+    ['{{ctx.answer}}', 'call', '“answer” cannot be named here: it is the result of this step.'],
     ['{{vars.dai}}', 'call', 'There is no variable “dai”. Did you mean vars.day?'],
     ['{{ctx.item.custommer}}', 'call', 'ctx.item had no “custommer” in the last test. Did you mean ctx.item.customer?'],
     ['{{ctx.decision.aproved}}', 'end', 'ctx.decision has no “aproved”. Did you mean ctx.decision.approved?'],
@@ -144,15 +155,29 @@ describe('names that are not there', () => {
     expect(faultOf(`before ${text} behind`, id)).toEqual([`${text}: ${message}`]);
   });
 
-  test('what is there, or may be there, has no fault', () => {
-    const texts = ['{{ctx.input}}', '{{ctx.answer.body.deep[3]}}', '{{ctx.rows.length}}', '{{ctx.error.code}}', '{{links.ask}}'];
+  test('a value that is there, or may be there, has no fault', () => {
+    const texts = ['{{ctx.input}}', '{{ctx.answer.body.deep[3]}}', '{{ctx.rows.length}}', '{{ctx.error.code}}'];
     expect(texts.flatMap((text) => faultOf(text, 'note'))).toEqual([]);
     expect(faultOf('{{vars.more}}', 'call', { hasMoreVariables: true })).toEqual([]);
     expect(faultOf('{{ctx.input.any}}', 'call', { definitions: [], input: undefined })).toEqual([]);
   });
 
+  test('keys of results, one in each line, are checked without braces', () => {
+    const faults = faultsIn('rows\n  nothing \n', at('end'), 'key');
+    expect(faults).toEqual([{ from: 7, to: 14, message: 'At this step there is no “nothing”.' }]);
+  });
+
+  test('a secret is not offered where none may stand, and its name is told why', () => {
+    const values = withoutSecrets(at('note'));
+    expect(pathsIn(values).at(-1)).toBe('Variables: vars.day');
+    expect(faultsIn('{{vars.apiKey}}', values)[0]?.message).toContain('“apiKey” cannot be named here: it is a secret');
+    expect(faultsIn('{{vars.apiKey}}', at('call'))).toEqual([]);
+  });
+
   test('what computes is told that it cannot', () => {
-    expect(faultOf('{{ctx.input.total * 2}}', 'call')[0]).toContain('is not a path such as');
+    expect(faultOf('{{ctx.input.total * 2}}', 'call')[0]).toMatch(
+      /is not a path such as .* does not compute: a JavaScript step does/,
+    );
   });
 });
 
@@ -192,8 +217,32 @@ describe('what is typed', () => {
     expect(put('a | b', ['ctx', 'input', 'a b', 0])).toBe('a {{ctx.input["a b"][0]}} b');
     expect(put('a {{ctx.o|ld}} b', ['vars', 'day'])).toBe('a {{vars.day}} b');
     expect(put('ctx.rows.|', ['ctx', 'input', 'a "b"'], 'code')).toBe('ctx.rows.ctx.input["a \\"b\\""]');
+    expect(insertion('one\ntwo', { from: 2, to: 2 }, ['ctx', 'rows'], 'key')).toMatchObject({
+      from: 3,
+      insert: '\nrows',
+    });
+    expect(insertion('', { from: 0, to: 0 }, ['ctx', 'input', 'id'], 'key')).toBeUndefined();
     expect(put('|', ['ctx', `both " and '`])).toBeUndefined();
   });
+});
+
+test('the tree shows 50 parts of a list and counts the rest; a search finds any of them by its name or its content', () => {
+  const rows = Array.from({ length: 10_000 }, (_, id) => ({ id, note: `row ${id}` }));
+  const values = at('each', { tested: testedWith({ orders: { rows } }) });
+  const closed = rowsOf(values, new Set());
+  expect(closed.map(({ name }) => name)).toEqual([
+    ...['Inputs', 'orderID', 'total', 'Orders (Query)', 'rows', 'Variables', 'day', 'apiKey'],
+  ]);
+  expect(closed.filter(({ isOpen }) => isOpen !== undefined).map(({ name }) => name)).toEqual([
+    ...['Inputs', 'Orders (Query)', 'rows', 'Variables'],
+  ]);
+  const open = rowsOf(values, new Set([JSON.stringify(['ctx', 'rows'])]));
+  expect(open.length).toBe(closed.length + 51);
+  expect(open.find(({ more }) => more !== undefined)?.more).toBe(9_950);
+  const namesFor = (text: string) => searched(values, text).rows.map(({ name }) => name);
+  expect(namesFor('ROW 9876')).toEqual(['ctx.rows[9876].note']);
+  expect(namesFor('rows[9999].id')).toEqual(['ctx.rows[9999].id']);
+  expect(searched(values, 'row').isCut).toBe(true);
 });
 
 test('a large value is written short without being gone through', () => {

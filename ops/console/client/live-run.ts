@@ -1,4 +1,4 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { queryOptions, skipToken, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { every } from './every.ts';
 import { hasEnded } from './live-runs.ts';
@@ -106,6 +106,28 @@ export function useLiveRun(ids: RunIDs) {
   const denied = isRefusal(head.error) ? head.error : refused;
   const refetch = () => Promise.all([read.refetch(), isLive && head.refetch()]);
   return { run, error: read.error ?? (isLive ? denied : undefined) ?? null, isLost, refetch };
+}
+
+/** The input of a run that another part of the page watches. */
+export function useInputOfRun({ tenantID, instanceID }: { tenantID: string; instanceID: string | undefined }): unknown {
+  const key = runKey({ tenantID, instanceID: instanceID ?? '' });
+  return useQuery<Run>({ queryKey: key, queryFn: skipToken }).data?.input;
+}
+
+/** The output of a step, however large it is. */
+export interface WholeOutput {
+  nodeID: string;
+  output: unknown;
+}
+
+/** The output of an event that the timeline leaves out. */
+export function wholeOutputRead(ids: RunIDs, event: TimelineEvent) {
+  return queryOptions({
+    queryKey: [...runKey(ids), 'output', event.seq, event.nodeID],
+    queryFn: async (): Promise<WholeOutput> => ({ nodeID: event.nodeID, output: await readWholeEvent(ids, event) }),
+    staleTime: Number.POSITIVE_INFINITY,
+    gcTime: 30_000,
+  });
 }
 
 /** One event with the output that the timeline leaves out. */

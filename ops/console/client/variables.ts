@@ -20,6 +20,29 @@ export function variablesRead(tenantID: string, filter: { search?: string; curso
   });
 }
 
+/** Pages of variables that are read for a choice. */
+const MAX_PAGES = 5;
+
+/** The variables that the caller may read, as many as a choice needs, and whether there are more. */
+export function knownVariablesRead(tenantID: string) {
+  return queryOptions({
+    queryKey: ['variables', tenantID, 'known'],
+    async queryFn() {
+      const known: Variable[] = [];
+      let cursor: string | undefined;
+      for (let page = 0; page < MAX_PAGES; page += 1) {
+        const query = { limit: 100, ...(cursor !== undefined && { cursor }) };
+        const { variables, nextCursor } = await body(rest.GET(VARIABLES, { params: { path: { tenantID }, query } }));
+        known.push(...variables);
+        if (nextCursor === null) return { variables: known, hasMore: false };
+        cursor = nextCursor;
+      }
+      return { variables: known, hasMore: true };
+    },
+    staleTime: 30_000,
+  });
+}
+
 /** Names of secrets, to choose one from. */
 export function secretNamesRead(tenantID: string) {
   return queryOptions({

@@ -23,6 +23,8 @@ export interface Editor {
   /** Takes over a text that is not one of those that `onChange` was given, and leaves the caret where it is. */
   show(text: string): void;
   speak(language: Extension): void;
+  /** Has further abilities in place of those before. */
+  extend(extension: Extension): void;
   /** Sets the description of the field for assistive technology. */
   describe(attributes: Readonly<Record<string, string>>): void;
 }
@@ -41,6 +43,7 @@ const isFromOutside = Annotation.define<true>();
 export function createEditor({ parent, text, hasLineNumbers, placeholder: hint, onChange }: Given): Editor {
   const language = new Compartment();
   const attributes = new Compartment();
+  const further = new Compartment();
   // Those that may still come back: React draws an older one while a newer one is typed.
   const told = [text];
   const tell = EditorView.updateListener.of(({ docChanged, transactions, state }) => {
@@ -49,7 +52,13 @@ export function createEditor({ parent, text, hasLineNumbers, placeholder: hint, 
     told.push(now);
     onChange(now);
   });
-  const own = [language.of([]), attributes.of([]), hasLineNumbers ? lineNumbers() : [], hint ? placeholder(hint) : []];
+  const own = [
+    language.of([]),
+    attributes.of([]),
+    further.of([]),
+    hasLineNumbers ? lineNumbers() : [],
+    hint ? placeholder(hint) : [],
+  ];
   const view = new EditorView({ parent, doc: text, extensions: [common, ...own, tell] });
   return {
     view,
@@ -60,6 +69,7 @@ export function createEditor({ parent, text, hasLineNumbers, placeholder: hint, 
       view.dispatch({ changes: changeOf(view.state.doc.toString(), next), annotations: isFromOutside.of(true) });
     },
     speak: (support) => view.dispatch({ effects: language.reconfigure(support) }),
+    extend: (extension) => view.dispatch({ effects: further.reconfigure(extension) }),
     describe: (told) => view.dispatch({ effects: attributes.reconfigure(EditorView.contentAttributes.of(told)) }),
   };
 }

@@ -15,20 +15,19 @@ const globals = [
 ].flatMap((names) => names.split(' '));
 
 /** Methods of the sandbox's console, in place of the browser's. */
-const console = ['log', 'info', 'debug', 'warn', 'error', 'table', 'dir', 'trace'];
+const console = withProperties(['log', 'info', 'debug', 'warn', 'error', 'table', 'dir', 'trace']);
 
 /** The body of a function: words of the language, names that it declares, those that it is given, and standard ones. */
 export function javascriptSupport({ names = {} }: Offered): LanguageSupport {
   const standard = globals.map((name): [string, unknown] => [name, Reflect.get(globalThis, name)]);
   const known = standard.filter(([, value]) => value !== undefined);
-  const given = Object.entries({ console, ...names }).map(([name, properties]) => [name, withProperties(properties)]);
   const sources = [
     ifNotIn(
       ['String', 'TemplateString', 'LineComment', 'BlockComment', 'RegExp', 'PropertyName', '.', '?.'],
       completeFromList(keywords.split(' ').map((label) => ({ label, type: 'keyword' }))),
     ),
     localCompletionSource,
-    scopeCompletionSource(Object.fromEntries([...known, ...given])),
+    scopeCompletionSource({ ...Object.fromEntries(known), console, ...names }),
   ];
   return new LanguageSupport(
     javascriptLanguage,

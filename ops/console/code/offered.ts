@@ -15,8 +15,8 @@ export interface Offered {
   tables?: (() => Promise<Tables>) | undefined;
   /** The quotes of names that need them; absent: double quotes. */
   quote?: '`' | undefined;
-  /** Names that JavaScript is given: names of properties by name. */
-  names?: Readonly<Record<string, readonly string[]>>;
+  /** Objects that JavaScript is given, by name: their properties are completed, also those of objects in them. */
+  names?: Readonly<Record<string, object>>;
 }
 
 /** For all code fields within. */

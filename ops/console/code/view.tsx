@@ -1,8 +1,10 @@
 import { useContext, useEffect, useEffectEvent, useRef } from 'react';
+import { ValuesInField } from '../values/context.ts';
 import { createEditor, type Editor } from './editor.ts';
 import type { CodeLanguage } from './language.ts';
 import { languageOf } from './languages.ts';
 import { OfferedInCode } from './offered.ts';
+import { whenServed } from './when-served.ts';
 
 interface Props {
   value: string;
@@ -19,6 +21,7 @@ export function CodeView({ value, onChange, language, attributes, placeholder, i
   const container = useRef<HTMLDivElement>(null);
   const editor = useRef<Editor>(null);
   const offered = useContext(OfferedInCode);
+  const values = useContext(ValuesInField);
   const change = useEffectEvent((text: string) => onChange(text));
   const begin = useEffectEvent((parent: HTMLElement) => {
     const made = createEditor({
@@ -36,6 +39,16 @@ export function CodeView({ value, onChange, language, attributes, placeholder, i
   }, []);
   useEffect(() => editor.current?.show(value), [value]);
   useEffect(() => editor.current?.describe(attributes), [attributes]);
+  useEffect(() => {
+    if (!values) return editor.current?.extend([]);
+    let isWanted = true;
+    void whenServed(() => import('../values/in-code.ts')).then(
+      ({ valuesSupport }) => isWanted && editor.current?.extend(valuesSupport(values)),
+    );
+    return () => {
+      isWanted = false;
+    };
+  }, [values]);
   useEffect(() => {
     let isWanted = true;
     void languageOf(language, offered).then((support) => isWanted && editor.current?.speak(support));

@@ -1,6 +1,5 @@
 import { Button, CloseButton, Group, Stack, Text } from '@mantine/core';
 import { useState } from 'react';
-import { OfferedInCode } from '../code/offered.ts';
 import { PasteCurl } from '../curl/paste.tsx';
 import { type Kinds, wordsOf } from '../graph/kinds.ts';
 import { InputList } from '../inputs/list.tsx';
@@ -10,7 +9,6 @@ import { propertiesOf } from '../ui/schema-shape.ts';
 import { type Draft, type DraftNode, faultsWithin, nameOf, withOptions } from './draft.ts';
 import { reconfigured, type Where } from './edits.ts';
 import { ExitsOfStep } from './exits-of-step.tsx';
-import { useNamesInCode } from './names-in-code.ts';
 
 /** Every field of a node may be one. */
 const templates = { root: 'ctx', inIDs: true } as const;
@@ -53,7 +51,6 @@ export function NodePanel(props: Props) {
   const { word, icon, group } = wordsOf(node.type, kind);
   const isDisabled = node.data.isDisabled === true;
   const fields = Object.keys(propertiesOf(kind?.schema ?? {}));
-  const offered = useNamesInCode(draft);
   // Fields keep what is typed, so they begin anew when they are filled.
   const [fills, setFills] = useState(0);
   const others = [...faults].filter(([path]) => !fields.includes(path)).map(([path, text]) => `${path}: ${text}`);
@@ -95,16 +92,14 @@ export function NodePanel(props: Props) {
         />
       )}
       {kind ? (
-        <OfferedInCode value={offered}>
-          <SchemaForm
-            key={`${node.id} ${fills}`}
-            form={kind}
-            value={node.data}
-            faults={faults}
-            templates={templates}
-            onChange={(data) => onChange((old) => reconfigured(old, kinds, node.id, data))}
-          />
-        </OfferedInCode>
+        <SchemaForm
+          key={`${node.id} ${fills}`}
+          form={kind}
+          value={node.data}
+          faults={faults}
+          templates={templates}
+          onChange={(data) => onChange((old) => reconfigured(old, kinds, node.id, data))}
+        />
       ) : (
         <Text size="sm">This server does not know the kind “{node.type}”.</Text>
       )}

@@ -2,7 +2,7 @@ import { isObject } from '../ui/is-object.ts';
 import { ANY, type Shape } from '../values/value.ts';
 import type { Config } from './draft.ts';
 
-/** What is known of the result of a step before it has run, by its config. */
+/** The shape of the result of a step that has not run yet, by its config. */
 export function resultShape(type: string, data: Config): Shape {
   return Object.hasOwn(shapes, type) ? (shapes[type]?.(data) ?? ANY) : ANY;
 }
@@ -69,9 +69,10 @@ export function shapeOf(value: unknown): Shape {
   return { type: 'object', fields: Object.fromEntries(fields), isClosed: true };
 }
 
+/** Types of JSON Schema and of declared inputs. */
 const types: Readonly<Record<string, Shape['type']>> = {
   ...{ string: 'text', number: 'number', integer: 'number', boolean: 'yes or no', null: 'empty' },
-  ...{ object: 'object', array: 'list' },
+  ...{ object: 'object', array: 'list', date: 'text', datetime: 'text', choice: 'text' },
 };
 
 /** Schemas that lie deeper in each other are not followed. */

@@ -18,6 +18,7 @@ import { useKeys } from './use-keys.ts';
 import { useNamed } from './use-named.ts';
 import { UndoButtons, type UndoMoves } from './use-undo.tsx';
 
+const StepValues = lazy(() => import('./step-values.tsx').then(({ StepValues: one }) => ({ default: one })));
 const Canvas = lazy(() => import('./canvas.tsx').then(({ Canvas: one }) => ({ default: one })));
 
 interface Props {
@@ -187,22 +188,26 @@ export function Studio(props: Props) {
       <StepList draft={draft} kinds={kinds} named={named} faults={faults} selection={selection} onSelect={select} />
       {node && (
         <WorkspacePanel label="Step">
-          <NodePanel
-            key={`${node.id} ${moves}`}
-            draft={draft}
-            node={node}
-            kinds={kinds}
-            faults={faults.get(node.id) ?? noFaults}
-            optionFaults={optionFaults}
-            isReadOnly={isReadOnly}
-            onChange={(next) => onChange(next, `step ${node.id}`)}
-            onSelect={select}
-            onAdd={setAdding}
-            onDuplicate={duplicate}
-            onDisable={toggleDisabled}
-            onRemove={remove}
-            onClose={() => setSelection(none)}
-          />
+          <Suspense fallback={<Skeleton h={200} />}>
+            <StepValues key={node.id} {...{ tenantID, draft, node, kinds, testID, tested }}>
+              <NodePanel
+                key={`${node.id} ${moves}`}
+                draft={draft}
+                node={node}
+                kinds={kinds}
+                faults={faults.get(node.id) ?? noFaults}
+                optionFaults={optionFaults}
+                isReadOnly={isReadOnly}
+                onChange={(next) => onChange(next, `step ${node.id}`)}
+                onSelect={select}
+                onAdd={setAdding}
+                onDuplicate={duplicate}
+                onDisable={toggleDisabled}
+                onRemove={remove}
+                onClose={() => setSelection(none)}
+              />
+            </StepValues>
+          </Suspense>
         </WorkspacePanel>
       )}
       {adding && (

@@ -5,7 +5,7 @@ import { exitOfEdge } from '../graph/exits.ts';
 import { type Kinds, wordsOf } from '../graph/kinds.ts';
 import { bodiesOf } from '../graph/shape.ts';
 import { isObject } from '../ui/is-object.ts';
-import { lookUp } from '../values/check.ts';
+import { resolvePath } from '../values/check.ts';
 import { ANY, partsOf, type Value, type ValueGroup, type Values } from '../values/value.ts';
 import { type Draft, type DraftNode, nameOf } from './draft.ts';
 import { assignmentsOf, inputShape, resultShape, shapeOf } from './result-shapes.ts';
@@ -18,16 +18,14 @@ export interface ReadVariable {
   description?: string | null | undefined;
 }
 
-/** What is known beside the graph. */
+/** The data that is known beside the graph. */
 export interface Known {
   /** The declared inputs of the workflow. */
   definitions: unknown;
   /** The input of the last test; undefined without one. */
   input?: unknown;
-  /** What became of the steps in the last test. */
+  /** The steps of the last test, with their outcomes. */
   tested: ReadonlyMap<string, NodeSteps>;
-  /** Results that tests are given in place of those of the steps, by their ids. */
-  pinned?: Readonly<Record<string, { output?: unknown }>>;
   /** Outputs that were too large to come with the test, and were read since. */
   read: ReadonlyMap<string, unknown>;
   variables: readonly ReadVariable[];
@@ -61,25 +59,34 @@ function createReader(draft: Draft, kinds: Kinds, known: Known): (id: string) =>
       return node && !repeating.has(other) && node.data.isDisabled !== true ? [node] : [];
     });
     const results = steps.flatMap(resultsOf);
+    const links = linksAt(id);
     const groups: ValueGroup[] = [
       { title: 'Inputs', values: [...partsOf(input)] },
       ...around.map((container) => ({ title: `Item of ${nameOf(container)}`, values: itemOf(container) })),
       ...results,
       ...(mayHaveError(id, before) ? [{ title: 'Error of a step before', values: [error] }] : []),
       { title: 'Variables', values: known.variables.map(variableOf) },
-      ...linksAt(id),
+      ...links,
     ];
+    const roots = ['ctx', 'vars', ...(links.length > 0 ? ['links'] : [])];
     const open = new Set(['links', 'ctx.error']);
     if (known.hasMoreVariables) open.add('vars');
     if (steps.some(({ data }) => data.mergeOutputs === true)) open.add('ctx');
-    return { input, groups: groups.filter(({ values }) => values.length > 0), elsewhere: elsewhereOf(), open };
+    return {
+      input,
+      groups: groups.filter(({ values }) => values.length > 0),
+      elsewhere: elsewhereOf(),
+      source: 'test',
+      roots,
+      open,
+    };
 
     function elsewhereOf(): Map<string, string> {
       const named = new Set(groups.flatMap(({ values }) => values.map(({ path }) => String(path[1]))));
       const found = draft.nodes.flatMap((node): [string, string][] =>
         keysOf(node)
           .filter((key) => !named.has(key))
-          .map((key) => [key, reasonOf(node)]),
+          .map((key) => [`ctx.${key}`, reasonOf(node)]),
       );
       return new Map(found);
     }
@@ -109,7 +116,7 @@ function createReader(draft: Draft, kinds: Kinds, known: Known): (id: string) =>
     const { outputVariable } = node.data;
     if (typeof outputVariable !== 'string' || outputVariable === '') return [];
     const shape = resultShape(node.type, node.data);
-    const { output, isOmitted } = outputOf(node.id);
+    const { output, isOmitted } = outputOf(node);
     const sample = isObject(output) && Object.hasOwn(output, outputVariable) ? output[outputVariable] : undefined;
     const omittedAt = isOmitted ? node.id : undefined;
     const result: Value = {
@@ -131,10 +138,9 @@ function createReader(draft: Draft, kinds: Kinds, known: Known): (id: string) =>
     ];
   }
 
-  /** The output in the last test, or what tests are given in place of it. */
-  function outputOf(id: string): { output: unknown; isOmitted: boolean } {
-    const pinned = known.pinned && Object.hasOwn(known.pinned, id) ? known.pinned[id] : undefined;
-    if (pinned) return { output: pinned.output, isOmitted: false };
+  /** The output in the last test, or the pinned one that tests take in place of it. */
+  function outputOf({ id, more: { pinned } }: DraftNode): { output: unknown; isOmitted: boolean } {
+    if (isObject(pinned)) return { output: pinned.output, isOmitted: false };
     const step = firstStep(known.tested.get(id));
     if (step?.last.outputOmitted !== true) return { output: step?.last.output, isOmitted: false };
     return { output: known.read.get(id), isOmitted: !known.read.has(id) };
@@ -157,7 +163,7 @@ function createReader(draft: Draft, kinds: Kinds, known: Known): (id: string) =>
   function listOf(source: unknown, id: string): Pick<Value, 'shape' | 'sample' | 'omittedAt'> {
     if (Array.isArray(source)) return { shape: shapeOf(source[0]), sample: isPlain(source[0]) ? source[0] : undefined };
     const whole = typeof source === 'string' ? compileTemplate(source)?.whole : undefined;
-    const found = whole && lookUp([whole.root ?? '', ...whole.keys], valuesOf(id));
+    const found = whole && resolvePath([whole.root ?? '', ...whole.keys], valuesOf(id));
     if (!found || found.missing !== undefined) return { shape: ANY, sample: undefined };
     const { sample, shape, omittedAt } = found.value;
     return { shape: shape.items ?? ANY, sample: Array.isArray(sample) ? sample[0] : sample, omittedAt };
@@ -175,10 +181,11 @@ function createReader(draft: Draft, kinds: Kinds, known: Known): (id: string) =>
   function linksAt(id: string): ValueGroup[] {
     const type = byID.get(id)?.type;
     if (type !== 'http' && type !== 'dataQuery') return [];
-    const asking = draft.nodes.filter(
+    const questions = draft.nodes.filter(
       (node) => node.data.answerByLink === true && containerOf.get(node.id) === containerOf.get(id),
     );
-    const values = asking.map((node): Value => {
+    if (questions.length === 0) return [];
+    const values = questions.map((node): Value => {
       const note = `The address at which “${nameOf(node)}” is answered`;
       return { path: ['links', node.id], name: nameOf(node), shape: { type: 'text' }, sample: undefined, note };
     });
@@ -186,8 +193,8 @@ function createReader(draft: Draft, kinds: Kinds, known: Known): (id: string) =>
   }
 }
 
-/** That of the first items, else the one to look at first. */
-function firstStep(node: NodeSteps | undefined): Step | undefined {
+/** The work of a node for the first items, else that to look at first. */
+export function firstStep(node: NodeSteps | undefined): Step | undefined {
   return node?.steps.find(({ frame }) => frame.every(({ iteration }) => iteration === 0)) ?? node?.shown;
 }
 

@@ -4,12 +4,12 @@ import { useState } from 'react';
 import { addAction, changeAction, deleteAction, type ListenerIDs } from '../client/listeners.ts';
 import { useMay } from '../client/may.ts';
 import type { Schemas } from '../client/types.ts';
-import { OfferedInCode } from '../code/offered.ts';
 import { Confirm } from '../ui/confirm.tsx';
 import { faultsIn } from '../ui/faults.ts';
 import { FormDialog } from '../ui/form.tsx';
 import { SchemaForm } from '../ui/schema-form.tsx';
 import { ActionWords } from './action-words.tsx';
+import { EventValues } from './event-values.tsx';
 
 type Action = Schemas['Listener']['actions'][number];
 type Forms = Readonly<Record<string, Schemas['ListenerActionForm']>>;
@@ -84,8 +84,6 @@ export function Actions({ ids, listener: { actions }, forms }: Props) {
   );
 }
 
-/** To the code of actions. */
-const given = { names: { event: [] } };
 /** An action names what it starts by its id. */
 const templates = { root: 'event', inIDs: false } as const;
 
@@ -125,7 +123,7 @@ function ActionDialog({ ids, forms, action, onSaved, onClose }: DialogProps) {
         onChange={(next) => next && setType(next)}
       />
       {form && (
-        <OfferedInCode value={given}>
+        <EventValues ids={ids}>
           <SchemaForm
             key={type}
             form={form}
@@ -134,7 +132,7 @@ function ActionDialog({ ids, forms, action, onSaved, onClose }: DialogProps) {
             templates={templates}
             onChange={(next) => setDrafts({ ...drafts, [type]: next })}
           />
-        </OfferedInCode>
+        </EventValues>
       )}
       <Checkbox label="On" checked={isEnabled} onChange={({ currentTarget: { checked } }) => setEnabled(checked)} />
     </FormDialog>

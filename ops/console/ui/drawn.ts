@@ -1,4 +1,5 @@
 import type { ReactNode } from 'react';
+import type { Syntax } from '../values/path.ts';
 import type { Layout, Schema } from './schema-shape.ts';
 import type { Templates } from './template.ts';
 
@@ -27,6 +28,10 @@ export interface Drawn extends ControlProps {
   of: unknown;
   /** Whether and how values may be templates. */
   templates: Templates | undefined;
+  /** How values of the run are named in it; undefined where none can be. */
+  syntax: Syntax | undefined;
+  /** Whether secrets may be put into it. */
+  takesSecrets: boolean;
   /** Whether long texts are those of people, and no code. */
   isProse: boolean;
 }

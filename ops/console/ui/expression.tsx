@@ -2,6 +2,7 @@ import '@mantine/core/styles/FloatingIndicator.css';
 import '@mantine/core/styles/SegmentedControl.css';
 import { SegmentedControl, TextInput } from '@mantine/core';
 import { type ReactNode, useRef, useState } from 'react';
+import { TakesValues } from '../values/takes-values.tsx';
 import type { ControlProps } from './drawn.ts';
 import { computed, isTemplate, type Templates } from './template.ts';
 
@@ -19,6 +20,8 @@ export function OrExpression({ root, children, ...field }: Props) {
   const { label, description, error, required, disabled, value, onChange } = field;
   const [asked, setAsked] = useState<Mode>('value');
   const left = useRef<Partial<Record<Mode, unknown>>>({});
+  // A template that is typed into the field for a value goes on in that for an expression.
+  const isTyped = useRef(false);
   if (root === undefined) return children(field);
   const mode = isTemplate(value) ? 'expression' : asked;
   const change = (next: Mode) => {
@@ -41,26 +44,42 @@ export function OrExpression({ root, children, ...field }: Props) {
         onChange={(next) => change(next as Mode)}
       />
       {mode === 'value' ? (
-        children(field)
+        <TakesValues {...{ label, value, disabled }} onPick={onChange}>
+          {children({
+            ...field,
+            onChange: (next) => {
+              isTyped.current = isTemplate(next);
+              onChange(next);
+            },
+          })}
+        </TakesValues>
       ) : (
-        <TextInput
-          {...{ label, error, required, disabled }}
-          styles={{ input: { fontFamily: 'var(--mantine-font-family-monospace)' } }}
-          description={
-            <>
-              {description}
-              {description && '. '}
-              {computed[root]}
-            </>
-          }
-          placeholder={`{{${root}.…}}`}
-          value={typeof value === 'string' ? value : ''}
-          onChange={({ currentTarget }) => {
-            // While it is typed, it is no template yet.
-            setAsked('expression');
-            onChange(currentTarget.value || undefined);
-          }}
-        />
+        <TakesValues {...{ label, value, disabled }}>
+          <TextInput
+            autoFocus={isTyped.current}
+            {...{ label, error, required, disabled }}
+            styles={{ input: { fontFamily: 'var(--mantine-font-family-monospace)' } }}
+            description={
+              <>
+                {description}
+                {description && '. '}
+                {computed[root]}
+              </>
+            }
+            placeholder={`{{${root}.…}}`}
+            value={typeof value === 'string' ? value : ''}
+            onChange={({ currentTarget }) => {
+              // While it is typed, it is no template yet.
+              setAsked('expression');
+              onChange(currentTarget.value || undefined);
+            }}
+            onFocus={({ currentTarget }) => {
+              if (isTyped.current)
+                currentTarget.setSelectionRange(currentTarget.value.length, currentTarget.value.length);
+              isTyped.current = false;
+            }}
+          />
+        </TakesValues>
       )}
     </div>
   );

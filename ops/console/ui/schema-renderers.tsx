@@ -9,9 +9,10 @@ import {
   uiTypeIs,
 } from '@jsonforms/core';
 import { useJsonForms, withJsonFormsControlProps } from '@jsonforms/react';
-import { type ComponentType, memo, useCallback } from 'react';
+import { type ComponentType, memo, type ReactNode, useCallback } from 'react';
 import { isPicked, type PickedType } from '../client/references.ts';
 import type { CodeLanguage } from '../code/language.ts';
+import { TakesValues } from '../values/takes-values.tsx';
 import { DeclaredInputs } from './declared-inputs.tsx';
 import type { Drawn } from './drawn.ts';
 import { OrExpression } from './expression.tsx';
@@ -45,6 +46,7 @@ import {
   wordsOf,
 } from './schema-shape.ts';
 import { valueAt } from './schema-value.ts';
+import { syntaxOf, takesSecrets } from './takes-values.ts';
 import type { Templates } from './template.ts';
 import { Words } from './words.tsx';
 
@@ -129,6 +131,8 @@ function rendererOf(View: ComponentType<Drawn>) {
         disabled={!enabled || readonly === true}
         {...inputsOwner(control, core)}
         templates={control.config.templates}
+        syntax={syntaxOf({ path, schema, templates: control.config.templates }, core)}
+        takesSecrets={takesSecrets(path, core)}
         isProse={control.config.isQuestion}
       />
     );
@@ -152,7 +156,11 @@ function hintOf({ schema, element: { options = {} } }: Drawn): string {
 
 function JSONField(field: Drawn) {
   const { type } = field.schema;
-  return <JSONControl {...sharedOf(field)} isCode={languageOf(field) === 'json' || type === 'array'} />;
+  return (
+    <WithValues {...field}>
+      <JSONControl {...sharedOf(field)} isCode={languageOf(field) === 'json' || type === 'array'} />
+    </WithValues>
+  );
 }
 
 function TextField(field: Drawn) {
@@ -162,7 +170,28 @@ function TextField(field: Drawn) {
   const isMulti = options.multi === true;
   const text = { ...sharedOf(field), hint: hintOf(field) };
   if (isMulti && field.isProse) return <ProseControl {...text} />;
-  return <TextControl {...text} {...{ isSecret, isMulti }} language={languageOf(field)} />;
+  return (
+    <WithValues {...field}>
+      <TextControl {...text} {...{ isSecret, isMulti }} language={languageOf(field)} />
+    </WithValues>
+  );
+}
+
+/** The picker of values and the rest, for a field that takes them. */
+function WithValues({
+  syntax,
+  label,
+  value,
+  disabled,
+  takesSecrets: takes,
+  children,
+}: Drawn & { children: ReactNode }) {
+  if (!syntax) return children;
+  return (
+    <TakesValues {...{ label, value, syntax, disabled }} takesSecrets={takes}>
+      {children}
+    </TakesValues>
+  );
 }
 
 function languageOf({ element: { options = {} } }: Drawn): CodeLanguage {
@@ -173,7 +202,11 @@ const languages: readonly CodeLanguage[] = ['sql', 'javascript', 'json', 'text']
 
 function NumberField(field: Drawn) {
   if (typeof field.value === 'object' && field.value !== null) return <JSONField {...field} />;
-  return <NumberControl {...sharedOf(field)} hint={hintOf(field)} />;
+  return (
+    <WithValues {...field}>
+      <NumberControl {...sharedOf(field)} hint={hintOf(field)} />
+    </WithValues>
+  );
 }
 
 /** A template is a text. */
@@ -193,7 +226,12 @@ function ListField(field: Drawn) {
   const options = choicesOf(items);
   if (!options && hasFields(items)) return <ListControl {...field} />;
   const shared = sharedOf(field);
-  if (!options) return <LinesControl {...shared} areNumbers={kindOf(items) !== 'string'} />;
+  if (!options)
+    return (
+      <WithValues {...field}>
+        <LinesControl {...shared} areNumbers={kindOf(items) !== 'string'} />
+      </WithValues>
+    );
   return (
     <ManyControl
       {...shared}

@@ -1,8 +1,9 @@
 import { type Expression, readExpression } from '#shared/workflow/templates/expressions.ts';
-import { pathText } from './path.ts';
+import { pathText, type Syntax } from './path.ts';
+import { samples } from './samples.ts';
 import { type Found, follow, type Key, partsOf, type Value, type Values } from './value.ts';
 
-/** What is wrong with a part of a text. */
+/** A fault of a part of a text. */
 export interface Fault {
   from: number;
   to: number;
@@ -29,41 +30,56 @@ export function* expressionsIn(text: string): Generator<Written> {
   }
 }
 
-export function faultsIn(text: string, values: Values): Fault[] {
+export function faultsIn(text: string, values: Values, syntax: Syntax = 'template'): Fault[] {
+  if (syntax === 'key') return faultyLines(text, values);
   return [...expressionsIn(text)].flatMap(({ expression, from, to }) => {
     const message = faultOf(expression, values);
     return message === undefined ? [] : [{ from, to, message }];
   });
 }
 
+/** The keys of results, one in each line, that are not there. */
+function faultyLines(text: string, values: Values): Fault[] {
+  return [...text.matchAll(/[^\s].*/g)].flatMap(({ 0: line, index: from }) => {
+    const key = line.trimEnd();
+    const message = key.includes('{{') ? undefined : faultOfPath(['ctx', key], values);
+    return message === undefined ? [] : [{ from, to: from + key.length, message }];
+  });
+}
+
 /** Why an expression cannot have a value at a step; undefined if it may have one. */
 export function faultOf({ source, root, keys, fault }: Expression, values: Values): string | undefined {
-  if (fault !== null) return `“${shown(source)}” ${fault}`;
+  if (fault !== null) {
+    const hint = COMPUTES.test(source)
+      ? '. An expression names a value and does not compute: a JavaScript step does'
+      : '';
+    return `“${shown(source)}” ${fault}${hint}`;
+  }
   return faultOfPath([root ?? '', ...keys], values);
 }
 
 export function faultOfPath(path: readonly Key[], values: Values): string | undefined {
   const [root = '', ...keys] = path;
   const all = namesAt(values);
-  if (!ROOTS.includes(String(root)))
-    return `“${shown(String(root))}” is no value here: expressions begin with ctx or vars.${suggestion(root, all)}`;
-  const found = lookUp(path, values);
+  if (!values.roots.includes(String(root)))
+    return `“${shown(String(root))}” is no value here: expressions begin with ${values.roots.join(' or ')}.${suggestion(root, all)}`;
+  const found = resolvePath(path, values);
   if (found === undefined || found.missing === undefined) return undefined;
   const { missing, value, isSure } = found;
   if (value === undefined) {
-    const [first = ''] = keys;
-    const reason = root === 'ctx' ? values.elsewhere.get(String(first)) : undefined;
-    if (reason !== undefined) return `“${shown(String(first))}” is not there at this step: ${reason}`;
+    const reason = values.elsewhere.get(`${root}.${keys[0]}`);
+    if (reason !== undefined) return `“${shown(String(keys[0]))}” cannot be named here: ${reason}`;
     const what = root === 'vars' ? 'There is no variable' : 'At this step there is no';
     return `${what} “${shown(String(missing))}”.${suggestion(missing, all)}`;
   }
   const parts = namesOf(value).map((part) => ({ name: part.name, value: part }));
   const where = shown(pathText(value.path, 'template') ?? value.name);
   const verb = isSure ? 'has no' : 'had no';
-  return `${where} ${verb} “${shown(String(missing))}”${isSure ? '' : ' in the last test'}.${suggestion(missing, parts)}`;
+  return `${where} ${verb} “${shown(String(missing))}”${isSure ? '' : ` ${samples[values.source].there}`}.${suggestion(missing, parts)}`;
 }
 
-const ROOTS: readonly string[] = ['ctx', 'vars', 'links'];
+/** Signs of a text that computes. */
+const COMPUTES = /[-+*/%<>=!&|?()]/;
 
 function shown(text: string): string {
   return text.length > 60 ? `${text.slice(0, 60)}…` : text;
@@ -74,14 +90,14 @@ interface Named {
   value: Value;
 }
 
-/** What a step can name, by its last name: people look for inputs and results without the root before them. */
+/** The values of a step by their last names: people know inputs and results without the root before them. */
 function namesAt({ input, groups }: Values): Named[] {
   const all = [input, ...groups.flatMap(({ values }) => values)];
   return all.map((value) => ({ name: String(value.path.at(-1)), value }));
 }
 
 /** Where a path leads; undefined if that cannot be known. There is no value where even the first key is not there. */
-export function lookUp(path: readonly Key[], { input, groups, open }: Values): Found | undefined {
+export function resolvePath(path: readonly Key[], { input, groups, open }: Values): Found | undefined {
   const [root = '', first] = path;
   const all = [input, ...groups.flatMap(({ values }) => values)];
   const owner = all.find((one) => one.path.every((key, at) => key === path[at]));

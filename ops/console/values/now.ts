@@ -5,10 +5,10 @@ import {
   evaluateIn,
   type Roots,
 } from '#shared/workflow/templates/expressions.ts';
-import { faultOf, lookUp } from './check.ts';
+import { faultOf, resolvePath } from './check.ts';
 import type { Value, Values } from './value.ts';
 
-/** What a field with templates has now. */
+/** The present state of a field with templates. */
 export type Now =
   | { state: 'value'; value: unknown }
   | { state: 'fault'; message: string }
@@ -34,16 +34,18 @@ export function valueNow(value: unknown, values: Values): Now | undefined {
 }
 
 function ownerOf({ root, keys }: Expression, values: Values): Value | undefined {
-  const found = lookUp([root ?? '', ...keys], values);
+  const found = resolvePath([root ?? '', ...keys], values);
   return found?.missing === undefined ? found?.value : undefined;
 }
 
 function rootsOf({ input, groups }: Values): Roots {
-  const roots: Record<string, Record<string, unknown>> = { ctx: {}, vars: {} };
+  const roots: Record<string, Record<string, unknown>> = {};
   for (const { path, sample } of [input, ...groups.flatMap(({ values }) => values)]) {
     const [root = '', key, ...deeper] = path;
-    const own = roots[root];
-    if (own && key !== undefined && deeper.length === 0 && sample !== undefined) own[key] = sample;
+    if (sample === undefined || deeper.length > 0) continue;
+    const own = roots[root] ?? {};
+    // The first of two values with one name counts.
+    roots[root] = key === undefined ? { ...(sample as object), ...own } : { [key]: sample, ...own };
   }
   // The samples came as JSON.
   return roots as unknown as Roots;

@@ -4,11 +4,12 @@ const NAME = /^[\p{L}_$][\p{L}\p{N}_$]*$/u;
 /** Names that no template may read. */
 const UNREADABLE: ReadonlySet<Key> = new Set(['__proto__', 'prototype', 'constructor']);
 
-/** How values are named: in templates between braces, in code as they are. */
-export type Syntax = 'template' | 'code';
+/** How values are named: in templates between braces, in code as they are, in lists of results by their keys in `ctx` alone, one in each line. */
+export type Syntax = 'template' | 'code' | 'key';
 
 /** A path as an expression writes it; undefined if none can. */
 export function pathText([root = '', ...keys]: readonly Key[], syntax: Syntax): string | undefined {
+  if (syntax === 'key') return root === 'ctx' && keys.length === 1 && keys[0] !== 'input' ? String(keys[0]) : undefined;
   const parts = keys.map((key) => keyText(key, syntax));
   return parts.includes(undefined) ? undefined : [root, ...parts].join('');
 }
@@ -70,8 +71,18 @@ export function insertion(
 ): Change | undefined {
   const expression = expressionText(path, syntax);
   if (expression === undefined) return undefined;
+  if (syntax === 'key') return insertedLine(text, to, expression);
   const around = syntax === 'template' && from === to ? expressionAt(text, from) : undefined;
   const start = around ? around.from - 2 : from;
   const end = around ? around.to + (around.isClosed ? 2 : 0) : to;
   return { from: start, to: end, insert: expression, caret: start + expression.length };
+}
+
+/** Puts a line behind the one that the caret is in. */
+function insertedLine(text: string, caret: number, line: string): Change {
+  const end = text.indexOf('\n', caret);
+  const at = end < 0 ? text.length : end;
+  const isEmpty = at === 0 || text[at - 1] === '\n';
+  const insert = isEmpty ? line : `\n${line}`;
+  return { from: at, to: at, insert, caret: at + insert.length };
 }

@@ -1,9 +1,11 @@
+import type { SampleSource } from './samples.ts';
+
 /** The types of values, as people say them. */
 export type TypeName = 'text' | 'number' | 'yes or no' | 'object' | 'list' | 'empty' | 'any value';
 
 export type Key = string | number;
 
-/** What is declared of a value that no test has shown yet. */
+/** The declared form of a value that no test has shown yet. */
 export interface Shape {
   type: TypeName;
   fields?: Readonly<Record<string, Shape>>;
@@ -24,7 +26,7 @@ export interface Value {
   note?: string | undefined;
   /** The step whose test has the value, which is too large to come with the others. */
   omittedAt?: string | undefined;
-  /** Its value is shown to nobody. */
+  /** Its value is never shown. */
   isSecret?: boolean;
 }
 
@@ -33,15 +35,35 @@ export interface ValueGroup {
   values: readonly Value[];
 }
 
-/** All that an expression can name at one step. */
+/** All that an expression can name at one step, or in an action on events. */
 export interface Values {
-  /** The input of the run. */
+  /** The input of the run, or the event. */
   input: Value;
+  source: SampleSource;
+  /** The first names of expressions. */
+  roots: readonly string[];
   groups: readonly ValueGroup[];
-  /** Keys of `ctx` that cannot be named here, each with the reason. */
+  /** Names such as `ctx.total` that are there for others, and cannot be named here, each with the reason. */
   elsewhere: ReadonlyMap<string, string>;
   /** Roots that may have further names, which are not known. */
   open: ReadonlySet<string>;
+}
+
+const OF_SECRETS = 'it is a secret, which the URL, headers, query and body of an HTTP request alone may have.';
+
+/** The values for a field that no secret may be put into. */
+export function withoutSecrets(values: Values): Values {
+  const secrets = values.groups.flatMap((group) => group.values.filter(({ isSecret }) => isSecret));
+  if (secrets.length === 0) return values;
+  const groups = values.groups.map((group) => ({
+    ...group,
+    values: group.values.filter(({ isSecret }) => isSecret !== true),
+  }));
+  return {
+    ...values,
+    groups: groups.filter((group) => group.values.length > 0),
+    elsewhere: new Map([...values.elsewhere, ...secrets.map(({ path }) => [path.join('.'), OF_SECRETS] as const)]),
+  };
 }
 
 export const ANY: Shape = { type: 'any value' };
@@ -63,7 +85,10 @@ function typeName(value: unknown): TypeName {
 export function hasParts({ shape, sample, omittedAt }: Value): boolean {
   if (omittedAt !== undefined) return true;
   if (sample === undefined) return Object.keys(shape.fields ?? {}).length > 0 || shape.items !== undefined;
-  return typeof sample === 'object' && sample !== null && Object.keys(sample).length > 0;
+  if (typeof sample !== 'object' || sample === null) return false;
+  if (Array.isArray(sample)) return sample.length > 0;
+  for (const _ in sample) return true;
+  return false;
 }
 
 /** The parts of a value: those of its sample, and declared ones that the sample lacks. At most so many. */

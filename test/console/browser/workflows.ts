@@ -44,8 +44,8 @@ export function workflowTests(stage: () => Stage): void {
     await page.getByRole('button', { name: 'Redo' }).click();
     await page.getByRole('button', { name: 'JavaScript', exact: true }).click();
     await code.fill('return { answer: ctx.');
-    await page.keyboard.type('scr');
-    await page.getByRole('option', { name: 'scriptResult' }).waitFor();
+    await page.keyboard.type('inp');
+    await page.getByRole('option', { name: 'input' }).waitFor();
     await code.fill('return { answer: ctx.input.number * 2 };');
     await code.locator('.tok-keyword', { hasText: 'return' }).waitFor();
     await page.getByRole('button', { name: 'Publish' }).click();

@@ -1,0 +1,75 @@
+import { useQueries, useQuery } from '@tanstack/react-query';
+import { type ReactNode, useCallback, useMemo, useRef, useState } from 'react';
+import { useInputOfRun, type WholeOutput, wholeOutputRead } from '../client/live-run.ts';
+import { useMay } from '../client/may.ts';
+import { knownVariablesRead } from '../client/variables.ts';
+import { OfferedInCode } from '../code/offered.ts';
+import type { Kinds } from '../graph/kinds.ts';
+import { ValuesOfStep } from '../values/context.ts';
+import { ValueField } from '../values/field.tsx';
+import { scopeOf } from '../values/scope.ts';
+import type { Draft, DraftNode } from './draft.ts';
+import type { Tested } from './test-results.tsx';
+import { firstStep, type Known, valuesAt } from './values-at-step.ts';
+
+interface Props {
+  tenantID: string;
+  draft: Draft;
+  node: DraftNode;
+  kinds: Kinds;
+  testID: string | undefined;
+  tested: Tested;
+  children: ReactNode;
+}
+
+/** Gives the fields of a step what they can name there. */
+export function StepValues({ tenantID, draft, node, kinds, testID, tested, children }: Props) {
+  const definitions = draft.options.inputDefinitions;
+  const may = useMay();
+  const variables = useQuery({ ...knownVariablesRead(tenantID), enabled: may('variable.list') }).data;
+  const input = useInputOfRun({ tenantID, instanceID: testID });
+  const [needed, setNeeded] = useState<ReadonlySet<string>>(new Set());
+  const onNeed = useCallback((steps: readonly string[]) => setNeeded((before) => before.union(new Set(steps))), []);
+  const events = [...needed].flatMap((id) => firstEventOf(tested, id) ?? []);
+  const ids = { tenantID, instanceID: testID ?? '' };
+  const read = useQueries({ queries: events.map((event) => wholeOutputRead(ids, event)), combine: byNode });
+  const around = useSteadyOthers(draft, node.id);
+  const known: Known = useMemo(
+    () => ({
+      ...{ definitions, input, tested, read },
+      variables: variables?.variables ?? [],
+      hasMoreVariables: variables?.hasMore !== false,
+    }),
+    [definitions, input, tested, read, variables],
+  );
+  const values = useMemo(() => valuesAt(node.id, around, kinds, known), [node.id, around, kinds, known]);
+  const isTested = testID !== undefined;
+  const here = useMemo(() => ({ values, isTested, onNeed, Field: ValueField }), [values, isTested, onNeed]);
+  const offered = useMemo(() => ({ names: scopeOf(values) }), [values]);
+  return (
+    <ValuesOfStep value={here}>
+      <OfferedInCode value={offered}>{children}</OfferedInCode>
+    </ValuesOfStep>
+  );
+}
+
+function byNode(results: readonly { data: WholeOutput | undefined }[]): ReadonlyMap<string, unknown> {
+  return new Map(results.flatMap(({ data }) => (data ? [[data.nodeID, data.output] as const] : [])));
+}
+
+function firstEventOf(tested: Tested, id: string) {
+  const step = firstStep(tested.get(id));
+  return step?.last.outputOmitted === true ? step.last : undefined;
+}
+
+/** The draft as it was when another step or an edge last changed: what a step can name does not depend on its own fields. */
+function useSteadyOthers(draft: Draft, id: string): Draft {
+  const steady = useRef(draft);
+  const { nodes, edges } = steady.current;
+  const isSame =
+    edges === draft.edges &&
+    nodes.length === draft.nodes.length &&
+    nodes.every((node, at) => node === draft.nodes[at] || (node.id === id && draft.nodes[at]?.id === id));
+  if (!isSame) steady.current = draft;
+  return steady.current;
+}

@@ -1,0 +1,19 @@
+/** Where the samples of values come from, in words. */
+export const samples = {
+  test: {
+    there: 'in the last test',
+    unknown: 'The last test has no value for this.',
+    later: 'A test shows the value that this has.',
+    toSee: 'Test the workflow to see values here.',
+    reading: 'Reading what the step gave in the last test …',
+  },
+  event: {
+    there: 'in the newest event',
+    unknown: 'The newest event has no value for this.',
+    later: 'The first event shows the value that this has.',
+    toSee: 'Values are shown here when an event has come.',
+    reading: 'Reading the event …',
+  },
+} as const;
+
+export type SampleSource = keyof typeof samples;

@@ -1,0 +1,150 @@
+import { expect, test } from 'vitest';
+import { aListener, aWorkflow, chain } from '#test/support/factories.ts';
+import { expectAccessible, type Stage } from './stage.ts';
+
+/** Fields of steps name values of the run: chosen by a click, completed, shown, and marked where they are not there. */
+export function valueTests(stage: () => Stage): void {
+  test('a value of the last test is chosen by the keyboard and by a click, and the field shows what it has', async () => {
+    const { cluster, page, go, path, tenant } = stage();
+    const client = cluster.as(tenant.creator).in(tenant);
+    await client.post('T/variables', { name: 'shopName', value: 'Corner shop' });
+    const code =
+      'return { customer: { name: "Ada" }, rows: Array.from({ length: 10000 }, (_, id) => ({ id, note: "row " + id })) };';
+    const graph = chain({
+      fetch: { title: 'Fetch', type: 'javascript', code, outputVariable: 'order' },
+      send: { title: 'Send', type: 'http', url: 'https://shop.example/', method: 'POST' },
+    });
+    const options = { inputDefinitions: [{ key: 'orderID', type: 'string' as const, description: 'Of the shop' }] };
+    const workflow = await aWorkflow(cluster, { tenant, title: 'Names values', ...graph, options });
+    await go(path(`/workflows/${workflow.id}`));
+    await page.getByText('Steps as a list').click();
+    await page.getByRole('button', { name: 'Send', exact: true }).click();
+    const panel = page.getByRole('complementary', { name: 'Step' });
+
+    // Before any test: what is declared.
+    await panel.getByRole('button', { name: 'Insert a value into URL' }).click();
+    const tree = page.getByRole('tree', { name: 'Values' });
+    await tree.getByRole('treeitem', { name: /orderID/ }).waitFor();
+    await page.getByText('Test the workflow to see values here').waitFor();
+    await expectAccessible(page, { name: 'values-untested', shows: 'Test the workflow', schemes: ['light'] });
+    await page.keyboard.press('Escape');
+    await tree.waitFor({ state: 'detached' });
+
+    const given = { args: { orderID: 'o-1' }, pinned: { send: { output: { httpResponse: null } } } };
+    const test = await client.post('T/workflows/test', { workflowID: workflow.id, ...given });
+    const key = `gantry.test.${workflow.id}`;
+    await page.evaluate(`sessionStorage.setItem(${JSON.stringify(key)}, ${JSON.stringify(test.body.instanceID)})`);
+    await page.reload();
+    await page.locator('.last-test').getByText('Completed').waitFor();
+    await page.getByText('Steps as a list').click();
+    await page.getByRole('button', { name: 'Send', exact: true }).click();
+
+    const url = panel.getByRole('textbox', { name: 'URL' });
+    await panel.getByRole('button', { name: 'Insert a value into URL' }).click();
+    await page.getByRole('textbox', { name: 'Find a value' }).press('ArrowDown');
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Enter');
+    await expect.poll(() => url.textContent()).toBe('https://shop.example/{{ctx.input.orderID}}');
+    await panel.getByText('"https://shop.example/o-1"').waitFor();
+
+    // The output was too large to come with the test.
+    await panel.getByRole('button', { name: 'Insert a value into Body', exact: true }).click();
+    await tree
+      .getByRole('treeitem', { name: /^order / })
+      .locator('.value-toggle')
+      .click();
+    await tree
+      .getByRole('treeitem', { name: /^rows / })
+      .locator('.value-toggle')
+      .click();
+    await tree.getByText('9,950 more: search for them').waitFor();
+    await expectAccessible(page, { name: 'values-tree', shows: '9,950 more' });
+    await page.getByRole('textbox', { name: 'Find a value' }).fill('row 9876');
+    await tree.getByRole('treeitem', { name: /ctx\.order\.rows\[9876\]\.note/ }).click();
+    await expect
+      .poll(() => panel.getByRole('textbox', { name: 'Body' }).textContent())
+      .toBe('{{ctx.order.rows[9876].note}}');
+    await panel.getByText('"row 9876"').waitFor();
+    await expectAccessible(page, { name: 'values-now', shows: 'row 9876' });
+
+    await page.getByRole('button', { name: 'Save draft' }).click();
+    await page.getByText('Version 2, a draft').waitFor();
+    const saved = await client.get(`T/workflows/${workflow.id}`);
+    const { data } = saved.body.workflow.workflowNodes.find((node: { id: string }) => node.id === 'send');
+    expect(data).toMatchObject({
+      url: 'https://shop.example/{{ctx.input.orderID}}',
+      body: '{{ctx.order.rows[9876].note}}',
+    });
+  });
+
+  test('what is typed is completed, in fields of one line and in code, and names that are not there are marked', async () => {
+    const { cluster, page, go, path, tenant } = stage();
+    const graph = chain({
+      ask: { title: 'Ask', type: 'approval', outputVariable: 'decision' },
+      compute: { title: 'Compute', type: 'javascript', code: 'return 1;' },
+      wait: { title: 'Wait', type: 'waitForEvent', eventName: 'paid', eventKey: '{{ctx.decison.comment}}' },
+    });
+    const options = { inputDefinitions: [{ key: 'orderID', type: 'string' as const }] };
+    const workflow = await aWorkflow(cluster, { tenant, title: 'Completes values', ...graph, options });
+    await go(path(`/workflows/${workflow.id}`));
+    await page.getByText('Steps as a list').click();
+    await page.getByRole('button', { name: 'Wait', exact: true }).click();
+    const panel = page.getByRole('complementary', { name: 'Step' });
+    const key = panel.getByRole('textbox', { name: 'Key' });
+    await panel.getByText('At this step there is no “decison”. Did you mean ctx.decision?').waitFor();
+    await panel.locator('.value-fault', { hasText: '{{ctx.decison.comment}}' }).waitFor();
+    await key.scrollIntoViewIfNeeded();
+    await expectAccessible(page, { name: 'values-fault', shows: 'Did you mean' });
+
+    await key.fill('');
+    await key.pressSequentially('for {{deci');
+    await page.getByRole('option', { name: /^ctx\.decision/ }).waitFor();
+    await page.keyboard.press('Enter');
+    await expect.poll(() => key.inputValue()).toBe('for {{ctx.decision}}');
+    await page.keyboard.type('.');
+    await page.getByRole('option', { name: /^approved yes or no/ }).waitFor();
+    await expectAccessible(page, { name: 'values-completed', shows: 'approved', schemes: ['light'] });
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Enter');
+    await expect.poll(() => key.inputValue()).toBe('for {{ctx.decision.comment}}');
+    await panel.getByText('A test shows the value that this has').waitFor();
+    await page.keyboard.press('Escape');
+
+    await page.getByRole('button', { name: 'Compute', exact: true }).click();
+    const code = panel.getByRole('textbox', { name: 'Code' });
+    await code.fill('return ctx.decison; // ctx.nothing');
+    await panel.locator('.value-fault', { hasText: 'ctx.decison' }).waitFor();
+    expect(await panel.locator('.value-fault').count()).toBe(1);
+    await code.fill('return ctx.decision.');
+    await page.keyboard.type('app');
+    await page.getByRole('option', { name: 'approved' }).waitFor();
+    await page.keyboard.press('Enter');
+    await expect.poll(() => code.textContent()).toBe('return ctx.decision.approved');
+    await panel.getByRole('button', { name: 'Insert a value into Code' }).click();
+    await page.getByRole('textbox', { name: 'Find a value' }).fill('order');
+    await page.keyboard.press('Enter');
+    await expect.poll(() => code.textContent()).toBe('return ctx.decision.approvedctx.input.orderID');
+  });
+
+  test('an action on events names parts of the newest one', async () => {
+    const { cluster, page, go, path, tenant } = stage();
+    const conditions = [{ leftValue: '{{event.body.totl}}', operator: 'greater_than', rightValue: 5 }];
+    const actions = [{ actionType: 'filter', actionConfig: { conditions } }];
+    const { id } = await aListener(cluster, { tenant, title: 'Names events', actions });
+    const delivery = { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"total": 9}' };
+    expect((await fetch(`${cluster.baseURL}/webhooks/v1/inbound/${id}`, delivery)).status).toBeLessThan(300);
+    await go(path(`/listeners/${id}?tab=settings`));
+    await page.getByRole('button', { name: 'Change', exact: true }).click();
+    await page.getByText('event.body had no “totl” in the newest event. Did you mean event.body.total?').waitFor();
+    await page.getByRole('textbox', { name: LEFT }).fill('');
+    await page.getByRole('button', { name: 'Insert a value into' }).first().click();
+    await page.getByRole('textbox', { name: 'Find a value' }).fill('total');
+    await expectAccessible(page, { name: 'values-event', shows: 'Change the action', schemes: ['light'] });
+    await page.getByRole('textbox', { name: 'Find a value' }).press('Enter');
+    await expect.poll(() => page.getByRole('textbox', { name: LEFT }).inputValue()).toBe('{{event.body.total}}');
+    await page.locator('.value-now', { hasText: '9' }).waitFor();
+  });
+}
+
+/** The field of a comparison that is compared. */
+const LEFT = /^(Left value|Value)/;
