@@ -42,7 +42,10 @@ export function ValueField({
     setPicking(false);
     const expression = expressionText(path, syntax);
     if (!onPick) requestAnimationFrame(() => putInto(box.current, path, syntax, wasEntered.current));
-    else if (expression !== undefined) onPick(expression);
+    else if (expression !== undefined) {
+      onPick(expression);
+      requestAnimationFrame(() => nativeFieldIn(box.current)?.focus());
+    }
   };
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: the field within is what is entered and typed into

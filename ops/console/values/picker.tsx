@@ -71,7 +71,8 @@ export function ValuePicker({ here, syntax, onPick }: Props) {
             tree.current?.focus();
           } else if (event.key === 'Enter') {
             event.preventDefault();
-            const [first] = found?.rows ?? [];
+            // The rows may still be those of an earlier text.
+            const [first] = typed.trim() === '' ? [] : searched(values, typed).rows;
             if (first) choose(first);
           }
         }}

@@ -126,6 +126,39 @@ export function valueTests(stage: () => Stage): void {
     await expect.poll(() => code.textContent()).toBe('return ctx.decision.approvedctx.input.orderID');
   });
 
+  test('a field for a value becomes one for an expression when a value is chosen, and when braces are typed', async () => {
+    const { cluster, page, go, path, tenant } = stage();
+    const inputDefinitions = [{ key: 'least', type: 'number' as const }];
+    const made = await cluster
+      .as(tenant.creator)
+      .in(tenant)
+      .post('T/queries', {
+        ...{ dataQueryTitle: 'Takes a value', datasourceType: 'tenantdb' },
+        dataQueryOptions: { query: 'select {{inputs.least}}::int as n', inputDefinitions },
+      });
+    const { dataQueryID } = made.body.dataQuery as { dataQueryID: string };
+    const graph = chain({ fetch: { title: 'Fetch', type: 'dataQuery', dataQueryID } });
+    const options = { inputDefinitions: [{ key: 'orderID', type: 'number' as const }] };
+    const workflow = await aWorkflow(cluster, { tenant, title: 'Gives values', ...graph, options });
+    await go(path(`/workflows/${workflow.id}`));
+    await page.getByText('Steps as a list').click();
+    await page.getByRole('button', { name: 'Fetch', exact: true }).click();
+    const least = page.getByRole('textbox', { name: 'least' });
+    const mode = page.getByRole('radiogroup', { name: 'How least is given' });
+    await page.getByRole('button', { name: 'Insert a value into least' }).click();
+    await page.getByRole('textbox', { name: 'Find a value' }).fill('orderid');
+    await page.getByRole('textbox', { name: 'Find a value' }).press('Enter');
+    await expect.poll(() => least.inputValue()).toBe('{{ctx.input.orderID}}');
+    await page.getByText('A test shows the value that this has').waitFor();
+
+    await mode.getByText('Value').click();
+    await least.pressSequentially('{{ord');
+    await page.getByRole('option', { name: /^ctx\.input\.orderID/ }).waitFor();
+    await page.keyboard.press('Enter');
+    await expect.poll(() => least.inputValue()).toBe('{{ctx.input.orderID}}');
+    expect(await mode.getByRole('radio', { name: 'Expression' }).isChecked()).toBe(true);
+  });
+
   test('an action on events names parts of the newest one', async () => {
     const { cluster, page, go, path, tenant } = stage();
     const conditions = [{ leftValue: '{{event.body.totl}}', operator: 'greater_than', rightValue: 5 }];
@@ -137,7 +170,7 @@ export function valueTests(stage: () => Stage): void {
     await page.getByRole('button', { name: 'Change', exact: true }).click();
     await page.getByText('event.body had no “totl” in the newest event. Did you mean event.body.total?').waitFor();
     await page.getByRole('textbox', { name: LEFT }).fill('');
-    await page.getByRole('button', { name: 'Insert a value into' }).first().click();
+    await page.getByRole('button', { name: /^Insert a value into (Left value|Value)/ }).click();
     await page.getByRole('textbox', { name: 'Find a value' }).fill('total');
     await expectAccessible(page, { name: 'values-event', shows: 'Change the action', schemes: ['light'] });
     await page.getByRole('textbox', { name: 'Find a value' }).press('Enter');
