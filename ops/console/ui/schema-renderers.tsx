@@ -9,10 +9,9 @@ import {
   uiTypeIs,
 } from '@jsonforms/core';
 import { useJsonForms, withJsonFormsControlProps } from '@jsonforms/react';
-import { type ComponentType, memo, type ReactNode, useCallback } from 'react';
+import { type ComponentType, memo, useCallback } from 'react';
 import { isPicked, type PickedType } from '../client/references.ts';
 import type { CodeLanguage } from '../code/language.ts';
-import { TakesValues } from '../values/takes-values.tsx';
 import { DeclaredInputs } from './declared-inputs.tsx';
 import type { Drawn } from './drawn.ts';
 import { OrExpression } from './expression.tsx';
@@ -48,6 +47,7 @@ import {
 import { valueAt } from './schema-value.ts';
 import { syntaxOf, takesSecrets } from './takes-values.ts';
 import type { Templates } from './template.ts';
+import { WithValues } from './with-values.tsx';
 import { Words } from './words.tsx';
 
 /** Settings that all fields of a form share. */
@@ -174,23 +174,6 @@ function TextField(field: Drawn) {
     <WithValues {...field}>
       <TextControl {...text} {...{ isSecret, isMulti }} language={languageOf(field)} />
     </WithValues>
-  );
-}
-
-/** The picker of values and the rest, for a field that takes them. */
-function WithValues({
-  syntax,
-  label,
-  value,
-  disabled,
-  takesSecrets: takes,
-  children,
-}: Drawn & { children: ReactNode }) {
-  if (!syntax) return children;
-  return (
-    <TakesValues {...{ label, value, syntax, disabled }} takesSecrets={takes}>
-      {children}
-    </TakesValues>
   );
 }
 
