@@ -15,52 +15,12 @@ import { type Kind, kindsFor, kindWords } from '#ops/console/graph/kinds.ts';
 import { HEIGHT, layoutOf, WIDTH } from '#ops/console/graph/lay-out.ts';
 import { bodiesOf, mayConnect } from '#ops/console/graph/shape.ts';
 import { sqlLine, summaryOf } from '#ops/console/graph/summary.ts';
-import { runSync } from '#shared/concurrency/cooperative.ts';
-import { checkGraph } from '#shared/workflow/graph/graph.ts';
 import type { NodeDefinition } from '#shared/workflow/nodes/define-node.ts';
 import { nodes as definitions } from '#shared/workflow/nodes/index.ts';
-import { exitsOf as exitsByServer, usualExitOf } from '#shared/workflow/nodes/properties.ts';
+import { exitsOf as exitsByServer } from '#shared/workflow/nodes/properties.ts';
+import { draft, faultsOf, kinds, waysOf } from './drafts.ts';
 
-/** The kinds as the API describes them, but for their forms. */
-const kinds = Object.fromEntries(
-  definitions.map((node: NodeDefinition) => {
-    const { kind, label, body = null, begins = false, forks = false, exitAliases = {}, defaultValue } = node;
-    const value = node.config.parse(defaultValue);
-    const exits = [...exitsByServer(node as never, value)];
-    const described = { nodeType: kind, label, begins, forks, exitAliases, bodyExit: body, defaultValue, exits };
-    return [kind, { ...described, usualExit: usualExitOf(node as never, value), schema: {}, uischema: {} } as Kind];
-  }),
-);
 const kind = (name: string) => kinds[name] as Kind;
-
-/** A draft of `id: kind` and `source[.exit]>target`. */
-function draft(steps: Record<string, string | object>, ways: string[]): Draft {
-  return draftOf({
-    workflowNodes: Object.entries(steps).map(([id, given]) => {
-      const { type, position, ...data } = (typeof given === 'string' ? { type: given } : given) as {
-        type: string;
-        position?: object;
-      };
-      const own = { ...(kinds[type]?.defaultValue as object), title: id, ...data };
-      return { id, type, data: own, ...(position && { position }) };
-    }),
-    workflowEdges: ways.map((way, index) => {
-      const [, source = '', exit, target = ''] = /^(\w+)(?:\.(\w+))?>(\w+)$/.exec(way) ?? [];
-      return { id: `e${index}`, source, target, ...(exit && { sourceHandle: exit }) };
-    }),
-  });
-}
-
-const waysOf = ({ edges }: Draft) =>
-  edges
-    .map(({ source, target, sourceHandle }) => `${source}${sourceHandle ? `.${sourceHandle}` : ''}>${target}`)
-    .sort();
-
-function faultsOf(given: Draft): string[] {
-  const { workflowNodes, workflowEdges } = bodyOf(given);
-  const { issues } = runSync(checkGraph(workflowNodes as never, workflowEdges as never));
-  return issues.map(({ path, message }) => `${path.join('.')}: ${message}`);
-}
 
 describe('exits', () => {
   test('are those that the API has for the config, for every kind', () => {

@@ -68,3 +68,19 @@ test('code is compared line by line, with two lines around and within bounds', (
   expect(linesOf({ from: other('a', 150), to: other('b', 150) })).toHaveLength(201);
   expect(linesOf({ from: other('a', 5_000), to: other('b', 5_000) })).toBeUndefined();
 });
+
+test('a pinned result that is changed is told as a whole', () => {
+  const pinned = (output: object) => ({
+    ...{ edges: [], options: {} },
+    nodes: [{ id: 'a', type: 'log', data: { title: 'First' }, pinned: { output } }],
+  });
+  const version = ({ nodes, edges, options }: ReturnType<typeof pinned>) => ({
+    ...{ workflowNodes: nodes, workflowEdges: edges, workflowOptions: options },
+  });
+  const [before, after] = [pinned({ rows: [1, 2] }), pinned({ rows: [3] })];
+  const diff = diffGraphs(before as never, after as never);
+
+  expect(changesOf(diff as never, version(before), version(after))).toMatchObject([
+    { name: 'First', fields: [{ field: 'result for tests', from: { rows: [1, 2] }, to: { rows: [3] } }] },
+  ]);
+});

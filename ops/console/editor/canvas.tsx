@@ -19,6 +19,8 @@ import type { Point } from '../graph/shown.ts';
 import type { Named } from '../graph/summary.ts';
 import { EditedGraph, GraphView, MANY } from '../graph/view.tsx';
 import { Views } from '../graph/views.tsx';
+import { plannedEdges } from '../plan/edges.ts';
+import type { Plan, PlannedCard } from '../plan/planned.ts';
 import { type Draft, type Faults, withEdge, withoutEdge } from './draft.ts';
 import { type Where, withPositions } from './edits.ts';
 import { CanvasNote, type NoteNode, noteNode } from './note.tsx';
@@ -46,6 +48,9 @@ export interface CanvasProps {
   faults: Faults;
   /** Results of the steps in the last test. */
   tested: Tested;
+  /** Words for the cards, while a plan is shown. */
+  planned: ReadonlyMap<string, PlannedCard> | undefined;
+  plan: Plan | undefined;
   /** A step to bring into view, once. */
   sought: { id: string } | undefined;
   /** Another number shows the whole graph. */
@@ -101,10 +106,12 @@ function EditedCanvas(props: CanvasProps) {
     () => drawnEdges(isMoving ? { ...drawing, layout: { ...layout, ways: noWays } } : drawing, kinds),
     [drawing, layout, kinds, isMoving],
   );
+  const { plan } = props;
+  const ways = useMemo(() => (plan ? plannedEdges(edges, plan) : edges), [edges, plan]);
   const [chosenEdges, setChosenEdges] = useState<ReadonlySet<string>>(new Set());
   const shownEdges = useMemo(
-    () => (chosenEdges.size > 0 ? edges.map((edge) => ({ ...edge, selected: chosenEdges.has(edge.id) })) : edges),
-    [edges, chosenEdges],
+    () => (chosenEdges.size > 0 ? ways.map((edge) => ({ ...edge, selected: chosenEdges.has(edge.id) })) : ways),
+    [ways, chosenEdges],
   );
   const onNodesChange = (changes: NodeChange<ShownNode>[]) => {
     const next = selectedAfter(selection, changes);

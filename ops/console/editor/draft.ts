@@ -89,7 +89,7 @@ function notesIn(workflowOptions: object | undefined): Note[] {
 export const NOTE = { width: 220, height: 120 };
 
 /** As it is saved. */
-export function bodyOf({ nodes, edges }: Draft) {
+export function bodyOf({ nodes, edges }: Pick<Draft, 'nodes' | 'edges'>) {
   return {
     workflowNodes: nodes.map(({ more, position, ...node }) => ({ ...more, ...node, ...(position && { position }) })),
     workflowEdges: edges.map(({ more, sourceHandle, ...edge }) => ({
@@ -99,6 +99,13 @@ export function bodyOf({ nodes, edges }: Draft) {
     })),
   } as Required<Pick<Schemas['WorkflowTest'], 'workflowNodes' | 'workflowEdges'>>;
 }
+
+/** A part of a graph as a test sends it. */
+export function partBody({ nodes, edges }: { nodes: readonly Step[]; edges: readonly DraftEdge[] }) {
+  return bodyOf({ nodes: nodes.map((node) => ({ position: undefined, ...node })), edges });
+}
+
+type Step = Omit<DraftNode, 'position'> & Partial<Pick<DraftNode, 'position'>>;
 
 export function withConfig(draft: Draft, id: string, data: Config): Draft {
   return { ...draft, nodes: draft.nodes.map((node) => (node.id === id ? { ...node, data } : node)) };

@@ -1,4 +1,6 @@
 import '../graph/graph.css';
+import '../plan/plan.css';
+import '../testing/testing.css';
 import { Button } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
@@ -8,6 +10,8 @@ import { APIError } from '../client/rest.ts';
 import type { Issue, Schemas } from '../client/types.ts';
 import { saveWorkflow } from '../client/workflows.ts';
 import type { Kinds } from '../graph/kinds.ts';
+import type { Plan } from '../plan/planned.ts';
+import { useTests } from '../testing/use-tests.ts';
 import { Icon } from '../ui/icon.tsx';
 import { May } from '../ui/may.tsx';
 import { Notice } from '../ui/notice.tsx';
@@ -15,7 +19,7 @@ import { PageTitle } from '../ui/page.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { useUnsaved } from '../ui/unsaved.ts';
 import { WhoChanged } from '../ui/who-changed.tsx';
-import { bodyOf, draftOf, faultsOf, optionFaultsOf, optionsOf } from './draft.ts';
+import { bodyOf, draftOf, faultsOf, nameIn, optionFaultsOf, optionsOf, partBody } from './draft.ts';
 import { useLastTest } from './last-test.ts';
 import { Studio } from './studio.tsx';
 import { useUndo } from './use-undo.tsx';
@@ -24,13 +28,14 @@ const Versions = lazy(() => import('./versions.tsx').then(({ Versions: one }) =>
 const WorkflowSettings = lazy(() =>
   import('./workflow-settings.tsx').then(({ WorkflowSettings: one }) => ({ default: one })),
 );
-const TestRun = lazy(() => import('./run-dialogs.tsx').then(({ TestRun: one }) => ({ default: one })));
+const TestDialog = lazy(() => import('../testing/test-dialog.tsx').then(({ TestDialog: one }) => ({ default: one })));
+const PlanDialog = lazy(() => import('../plan/plan-dialog.tsx').then(({ PlanDialog: one }) => ({ default: one })));
 const RunPublished = lazy(() => import('./run-dialogs.tsx').then(({ RunPublished: one }) => ({ default: one })));
 
 type Workflow = Schemas['Workflow'];
 const none: readonly Issue[] = [];
 
-type Dialog = 'versions' | 'settings' | 'test' | 'run';
+type Dialog = 'versions' | 'settings' | 'plan' | 'run';
 
 interface Props {
   tenantID: string;
@@ -51,6 +56,7 @@ export function Editor({ tenantID, workflow, kinds, step, onReload }: Props) {
   const { value: draft, change, moves, undo } = useUndo(() => draftOf(workflow));
   const [saved, setSaved] = useState(draft);
   const [dialog, setDialog] = useState<Dialog>();
+  const [plan, setPlan] = useState<Plan>();
   const isDirty = draft !== saved || title !== base.title;
   useUnsaved(isDirty);
 
@@ -76,6 +82,11 @@ export function Editor({ tenantID, workflow, kinds, step, onReload }: Props) {
       if (isOfOptions) setDialog('settings');
     },
   });
+  /** The number of the version of the graph as it is in the editor. */
+  const savedVersion = async () => {
+    if (!isDirty) return base.versionNumber;
+    return (await save.mutateAsync({ isDraft: true })).next.versionNumber;
+  };
   const refused = save.error instanceof APIError ? save.error : undefined;
   const issues = refused?.issues ?? none;
   const sent = save.context ?? draft;
@@ -84,6 +95,10 @@ export function Editor({ tenantID, workflow, kinds, step, onReload }: Props) {
   const isCorrected = issues.length > 0 && optionFaults.size === 0 && faults.size === 0;
   const mayChange = useMay(`workflow:${workflow.id}`)('workflow.update');
   const [testID, noteTest] = useLastTest(workflow.id);
+  const tests = useTests({
+    ...{ ...ids, kinds, testID, noteTest },
+    ...{ graph: draft, options: optionsOf(draft), bodyOf: partBody },
+  });
   return (
     <div className="studio-page">
       <PageTitle title={title} beside={<State base={base} isDirty={isDirty} />}>
@@ -98,8 +113,13 @@ export function Editor({ tenantID, workflow, kinds, step, onReload }: Props) {
           Settings
         </Button>
         <May permission="workflow.test" on="workflow:*">
-          <Button variant="default" onClick={() => setDialog('test')}>
+          <Button variant="default" onClick={() => tests.ask({ kind: 'all' })}>
             Test
+          </Button>
+        </May>
+        <May permission="workflow.execute" on={`workflow:${workflow.id}`}>
+          <Button variant="default" onClick={() => setDialog('plan')}>
+            What would happen
           </Button>
         </May>
         {base.publishedVersionID && (
@@ -141,7 +161,10 @@ export function Editor({ tenantID, workflow, kinds, step, onReload }: Props) {
         optionFaults={optionFaults}
         moves={moves}
         undo={undo}
-        testID={testID}
+        tests={tests}
+        plan={plan}
+        onPlanAgain={() => setDialog('plan')}
+        onPlanClose={() => setPlan(undefined)}
         isReadOnly={!mayChange}
         opened={step}
         title={title}
@@ -162,8 +185,25 @@ export function Editor({ tenantID, workflow, kinds, step, onReload }: Props) {
             onClose={() => setDialog(undefined)}
           />
         )}
-        {dialog === 'test' && (
-          <TestRun ids={ids} draft={draft} onStarted={noteTest} onClose={() => setDialog(undefined)} />
+        {tests.asked && (
+          <TestDialog
+            tests={tests}
+            target={tests.asked}
+            nodes={draft.nodes}
+            definitions={draft.options.inputDefinitions}
+            nameOf={(id) => nameIn(draft, id)}
+          />
+        )}
+        {dialog === 'plan' && (
+          <PlanDialog
+            ids={ids}
+            definitions={draft.options.inputDefinitions}
+            args={plan?.args ?? tests.settings.args}
+            isDirty={isDirty}
+            savedVersion={savedVersion}
+            onPlan={setPlan}
+            onClose={() => setDialog(undefined)}
+          />
         )}
         {dialog === 'run' && <RunPublished ids={ids} base={base} onClose={() => setDialog(undefined)} />}
       </Suspense>

@@ -1,8 +1,10 @@
 import { Button, CloseButton, Group, Stack, Text } from '@mantine/core';
-import { useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import { PasteCurl } from '../curl/paste.tsx';
 import { type Kinds, wordsOf } from '../graph/kinds.ts';
 import { InputList } from '../inputs/list.tsx';
+import type { StepResult } from '../testing/results.ts';
+import { type StepTab, StepTabs } from '../testing/step-tabs.tsx';
 import { Icon } from '../ui/icon.tsx';
 import { OtherFaults, SchemaForm } from '../ui/schema-form.tsx';
 import { propertiesOf } from '../ui/schema-shape.ts';
@@ -28,6 +30,13 @@ interface Props {
   onDisable: () => void;
   onRemove: () => void;
   onClose: () => void;
+  tab: StepTab;
+  onTab: (tab: StepTab) => void;
+  result: StepResult | undefined;
+  /** Buttons with which the step is tested. */
+  test: ReactNode;
+  /** The result of the last test. */
+  children: ReactNode;
 }
 
 /** One node: its settings, and where it leads. */
@@ -47,6 +56,7 @@ export function NodePanel(props: Props) {
     onRemove,
     onClose,
   } = props;
+  const { tab, onTab, result, test, children } = props;
   const kind = kinds[node.type];
   const { word, icon, group } = wordsOf(node.type, kind);
   const isDisabled = node.data.isDisabled === true;
@@ -54,25 +64,8 @@ export function NodePanel(props: Props) {
   // Fields keep what is typed, so they begin anew when they are filled.
   const [fills, setFills] = useState(0);
   const others = [...faults].filter(([path]) => !fields.includes(path)).map(([path, text]) => `${path}: ${text}`);
-  return (
+  const settings = (
     <Stack gap="sm">
-      <Group justify="space-between" wrap="nowrap" align="start">
-        <div>
-          <Text component="h2" fw={600}>
-            <bdi>{nameOf(node)}</bdi>
-          </Text>
-          <Group gap={6}>
-            <span className="node-icon" data-group={group}>
-              <Icon name={icon} size={13} />
-            </span>
-            <Text size="xs" c="dimmed">
-              {word}
-              {isDisabled && ', disabled'} <code>{node.id}</code>
-            </Text>
-          </Group>
-        </div>
-        <CloseButton aria-label="Close the step" onClick={onClose} />
-      </Group>
       <OtherFaults faults={others} />
       <ExitsOfStep draft={draft} node={node} kinds={kinds} onChange={onChange} onSelect={onSelect} onAdd={onAdd} />
       {sendsRequest(kind) && (
@@ -116,6 +109,31 @@ export function NodePanel(props: Props) {
           </Button>
         </Group>
       )}
+    </Stack>
+  );
+  return (
+    <Stack gap="sm">
+      <Group justify="space-between" wrap="nowrap" align="start">
+        <div>
+          <Text component="h2" fw={600}>
+            <bdi>{nameOf(node)}</bdi>
+          </Text>
+          <Group gap={6}>
+            <span className="node-icon" data-group={group}>
+              <Icon name={icon} size={13} />
+            </span>
+            <Text size="xs" c="dimmed">
+              {word}
+              {isDisabled && ', disabled'} <code>{node.id}</code>
+            </Text>
+          </Group>
+        </div>
+        <CloseButton aria-label="Close the step" onClick={onClose} />
+      </Group>
+      {test}
+      <StepTabs tab={tab} onTab={onTab} result={result} settings={settings}>
+        {children}
+      </StepTabs>
     </Stack>
   );
 }

@@ -5,6 +5,9 @@ import { type CardData, cardNode, StepCard } from '../graph/card.tsx';
 import type { Drawing } from '../graph/drawing.ts';
 import { type Kinds, wordsOf } from '../graph/kinds.ts';
 import { type Named, summaryOf } from '../graph/summary.ts';
+import { filledConfig, type PlannedCard } from '../plan/planned.ts';
+import { pinOf } from '../testing/pins.ts';
+import { resultLine } from '../testing/results.ts';
 import { countOf } from '../ui/count.ts';
 import { Status, wordOf } from '../ui/status.tsx';
 import { type Draft, type DraftNode, type Faults, nameOf } from './draft.ts';
@@ -16,6 +19,7 @@ interface Shown extends CardData {
   line: string;
   faults: number;
   tested: NodeSteps | undefined;
+  planned: PlannedCard | undefined;
 }
 export type StepNode = Node<Shown, 'step'>;
 interface Props {
@@ -26,6 +30,8 @@ interface Props {
   selection: ReadonlySet<string>;
   faults: Faults;
   tested: Tested;
+  /** While a plan is shown. */
+  planned: ReadonlyMap<string, PlannedCard> | undefined;
 }
 
 /** Nodes whose parts are the same are the same objects, so that they are not drawn again. */
@@ -37,6 +43,7 @@ export function useStepNodes({
   selection,
   faults,
   tested,
+  planned,
 }: Props): StepNode[] {
   const known = useRef(new Map<string, { parts: readonly unknown[]; node: StepNode }>());
   return useMemo(() => {
@@ -44,18 +51,19 @@ export function useStepNodes({
     const next: typeof known.current = new Map();
     const nodes = draft.nodes.map((node) => {
       const own = exits.get(node.id)?.card ?? [];
-      const line = summaryOf(node.type, node.data, named);
+      const card = planned?.get(node.id);
+      const line = card?.reason ?? summaryOf(node.type, card ? filledConfig(node.data, card.step) : node.data, named);
       const count = faults.get(node.id)?.size ?? 0;
       const result = tested.get(node.id);
       const position = layout.positions.get(node.id);
       const isSelected = selection.has(node.id);
       const parts = [
-        ...[node.data, node.type, line, count, result, isSelected, flow],
+        ...[node.data, node.more.pinned, node.type, line, count, result, isSelected, flow, card],
         ...[position?.x, position?.y, JSON.stringify(own)],
       ];
       const before = known.current.get(node.id);
       const isSame = before?.parts.every((part, index) => part === parts[index]);
-      const data: Shown = { node, kinds, line, faults: count, exits: own, tested: result, flow };
+      const data: Shown = { node, kinds, line, faults: count, exits: own, tested: result, planned: card, flow };
       const shown =
         before && isSame ? before.node : cardNode(node.id, data, { position, isSelected, label: labelOf(data) });
       next.set(node.id, { parts, node: shown });
@@ -63,40 +71,74 @@ export function useStepNodes({
     });
     known.current = next;
     return nodes;
-  }, [draft.nodes, kinds, layout, exits, named, selection, faults, tested]);
+  }, [draft.nodes, kinds, layout, exits, named, selection, faults, tested, planned]);
 }
 
 /** The name of a step for screen readers. */
-function labelOf({ node, kinds, faults, tested }: Shown): string {
+function labelOf({ node, kinds, faults, tested, planned }: Shown): string {
   const { word } = wordsOf(node.type, kinds[node.type]);
   return [
     ...[nameOf(node), word],
     ...(faults > 0 ? [countOf(faults, 'fault')] : []),
-    ...(tested ? [`last test: ${wordOf(tested.shown.status)}`] : []),
+    ...(planned ? [[planned.word, planned.reason].filter(Boolean).join(': ')] : []),
+    ...(tested && !planned ? [`last test: ${wordsOfResult(tested, node)}`] : []),
+    ...(pinOf(node) ? ['pinned'] : []),
   ].join(', ');
 }
 
-export function Step({ id, data: { node, kinds, line, faults, exits, tested, flow } }: NodeProps<StepNode>) {
+function wordsOfResult(tested: NodeSteps, { data }: DraftNode): string {
+  const { brief, reason } = resultLine(tested, data.outputVariable);
+  return [wordOf(tested.shown.status), brief, reason].filter(Boolean).join(', ');
+}
+
+export function Step({ id, data: shown }: NodeProps<StepNode>) {
+  const { node, kinds, line, faults, exits, tested, planned, flow } = shown;
   const words = wordsOf(node.type, kinds[node.type]);
+  const failure = planned || !tested ? undefined : resultLine(tested, node.data.outputVariable).reason;
   return (
     <StepCard
       id={id}
       title={nameOf(node)}
       words={words}
       flow={flow}
-      tone={faults > 0 ? 'bad' : undefined}
+      tone={toneOf(shown)}
       exits={exits}
       isDisabled={node.data.isDisabled === true}
       begins={kinds[node.type]?.begins}
-      line={line}
+      line={failure ?? line}
+      isFailure={failure !== undefined || planned?.tone === 'bad'}
+      isPinned={pinOf(node) !== undefined}
     >
       {faults > 0 ? (
         <span className="status" data-tone="bad">
           {countOf(faults, 'fault')}
         </span>
       ) : (
-        tested && <Status of={tested.shown.status} />
+        <StateOfStep {...shown} />
       )}
     </StepCard>
+  );
+}
+
+function toneOf({ faults, planned }: Shown) {
+  if (faults > 0) return 'bad';
+  return planned?.tone === 'idle' ? 'none' : planned?.tone;
+}
+
+/** The state of the step in the plan that is shown, else in the last test. */
+function StateOfStep({ node, tested, planned }: Shown) {
+  if (planned)
+    return (
+      <span className="status" data-tone={planned.tone}>
+        {planned.word}
+      </span>
+    );
+  if (!tested) return null;
+  const { brief } = resultLine(tested, node.data.outputVariable);
+  return (
+    <>
+      <Status of={tested.shown.status} />
+      {brief && <span className="node-result">{brief}</span>}
+    </>
   );
 }

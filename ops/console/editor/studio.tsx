@@ -1,18 +1,27 @@
 import { Button, Group, Skeleton, TextInput } from '@mantine/core';
-import { lazy, Suspense, useState } from 'react';
+import { lazy, Suspense, useEffect, useMemo, useRef, useState } from 'react';
+import { exitsOf } from '../graph/exits.ts';
 import type { Kind, Kinds } from '../graph/kinds.ts';
 import type { Point } from '../graph/shown.ts';
 import { focusPanel, focusStep, Workspace, WorkspaceBar, WorkspacePanel } from '../graph/workspace.tsx';
+import { PlanBanner } from '../plan/plan-banner.tsx';
+import { cardsOf, type Plan } from '../plan/planned.ts';
+import { PlannedStep } from '../plan/planned-step.tsx';
+import { withPin } from '../testing/pins.ts';
+import { StepResult } from '../testing/step-result.tsx';
+import type { StepTab } from '../testing/step-tabs.tsx';
+import { StartProblem, StepTests } from '../testing/step-tests.tsx';
+import type { Tests } from '../testing/use-tests.ts';
 import { countOf } from '../ui/count.ts';
 import { Icon } from '../ui/icon.tsx';
 import { AddStep } from './add-step.tsx';
 import { chosenSteps, copied, stepsIn, withCopies } from './clipboard.ts';
-import { type Draft, type Faults, NOTE } from './draft.ts';
+import { type Draft, type Faults, NOTE, nameIn } from './draft.ts';
 import { tidied, type Where, withDisabled, withoutSteps, withStep } from './edits.ts';
 import { NodePanel } from './node-panel.tsx';
 import { withNote, withoutNotes } from './notes.ts';
 import { StepList } from './step-list.tsx';
-import { type Tested, TestResults } from './test-results.tsx';
+import { TestResults } from './test-results.tsx';
 import { useDrawing } from './use-drawing.ts';
 import { useKeys } from './use-keys.ts';
 import { useNamed } from './use-named.ts';
@@ -30,8 +39,12 @@ interface Props {
   optionFaults: ReadonlyMap<string, string>;
   moves: number;
   undo: UndoMoves;
-  /** The run of the last test. */
-  testID: string | undefined;
+  /** Undefined: the graph is shown and not tested. */
+  tests: Tests | undefined;
+  /** Shown until it is closed. */
+  plan: Plan | undefined;
+  onPlanAgain: () => void;
+  onPlanClose: () => void;
   isReadOnly: boolean;
   /** The step that is chosen at first. */
   opened?: string | undefined;
@@ -42,18 +55,43 @@ interface Props {
 
 const none: ReadonlySet<string> = new Set();
 const noFaults: ReadonlyMap<string, string> = new Map();
-const untested: Tested = new Map();
 
 /** The graph with its tools, the list of its steps, and the panel of the one that is chosen. */
 export function Studio(props: Props) {
-  const { tenantID, draft, kinds, faults, optionFaults, moves, undo, testID, isReadOnly, opened, title, onTitle, onChange } =
-    props;
+  const {
+    tenantID,
+    draft,
+    kinds,
+    faults,
+    optionFaults,
+    moves,
+    undo,
+    tests,
+    plan,
+    isReadOnly,
+    opened,
+    title,
+    onTitle,
+    onChange,
+  } = props;
   const [selection, setSelection] = useState(opened === undefined ? none : new Set([opened]));
   const [adding, setAdding] = useState<Where>();
   const [sought, setSought] = useState(opened === undefined ? undefined : { id: opened });
   const [tidyings, setTidyings] = useState(0);
   const [said, setSaid] = useState('');
-  const [tested, setTested] = useState(untested);
+  const tested = useMemo(
+    () => new Map([...(tests?.results ?? [])].map(([id, { steps }]) => [id, steps] as const)),
+    [tests?.results],
+  );
+  const drawn = useRef(draft);
+  drawn.current = draft;
+  const nameOf = (id: string) => nameIn(drawn.current, id);
+  // The reasons are those of the graph that was planned.
+  const planned = useMemo(
+    () => plan && cardsOf(plan, { graph: drawn.current, kinds, nameOf: (id) => nameIn(drawn.current, id) }),
+    [plan, kinds],
+  );
+  const [tab, setTab] = useState<StepTab>('settings');
   const named = useNamed(tenantID, draft);
   const drawing = useDrawing(draft, kinds);
   const [only, ...others] = selection;
@@ -62,6 +100,19 @@ export function Studio(props: Props) {
     setSelection(new Set([id]));
     setSought({ id });
   };
+  // The result of a test that was begun at a step is what one looks for.
+  const { data: startedID, variables: begun } = tests?.start ?? {};
+  const isOfStep = begun?.target.kind !== 'all';
+  useEffect(() => {
+    if (startedID !== undefined && isOfStep) setTab('result');
+  }, [startedID, isOfStep]);
+  const chosen = useRef(only);
+  chosen.current = only;
+  // A result takes more room: the card of the step is brought out from behind it.
+  useEffect(() => {
+    const isWide = tab === 'result' || startedID !== undefined;
+    if (isWide && chosen.current !== undefined) setSought({ id: chosen.current });
+  }, [tab, startedID]);
   const add = (kind: Kind, where: Where) => {
     const [next, id] = withStep(draft, kinds, kind, where);
     onChange(() => next);
@@ -127,7 +178,9 @@ export function Studio(props: Props) {
             value={title}
             onChange={(event) => onTitle(event.currentTarget.value)}
           />
-          {testID !== undefined && <TestResults tenantID={tenantID} instanceID={testID} onResults={setTested} />}
+          {tests?.testID !== undefined && (
+            <TestResults tenantID={tenantID} instanceID={tests.testID} onRun={tests.noteRun} />
+          )}
         </Group>
         <span role="status" className="note">
           {others.length > 0 ? `${selection.size} chosen` : said}
@@ -167,6 +220,18 @@ export function Studio(props: Props) {
           </Group>
         )}
       </WorkspaceBar>
+      {tests?.start.error && begun?.target.kind === 'all' && (
+        <StartProblem error={tests.start.error} sent={begun.nodes} nameOf={nameOf} />
+      )}
+      {plan && (
+        <PlanBanner
+          plan={plan}
+          nameOf={nameOf}
+          onSelect={select}
+          onAgain={props.onPlanAgain}
+          onClose={props.onPlanClose}
+        />
+      )}
       <Suspense fallback={<Skeleton className="graph" />}>
         <Canvas
           draft={draft}
@@ -176,6 +241,8 @@ export function Studio(props: Props) {
           selection={selection}
           faults={faults}
           tested={tested}
+          planned={planned}
+          plan={plan}
           sought={sought}
           tidied={tidyings}
           isReadOnly={isReadOnly}
@@ -189,7 +256,7 @@ export function Studio(props: Props) {
       {node && (
         <WorkspacePanel label="Step">
           <Suspense fallback={<Skeleton h={200} />}>
-            <StepValues key={node.id} {...{ tenantID, draft, node, kinds, testID, tested }}>
+            <StepValues key={node.id} {...{ tenantID, draft, node, kinds, tested }} testID={tests?.testID}>
               <NodePanel
                 key={`${node.id} ${moves}`}
                 draft={draft}
@@ -205,7 +272,33 @@ export function Studio(props: Props) {
                 onDisable={toggleDisabled}
                 onRemove={remove}
                 onClose={() => setSelection(none)}
-              />
+                tab={tab}
+                onTab={setTab}
+                result={tests?.results.get(node.id)}
+                test={
+                  plan ? (
+                    <PlannedStep card={planned?.get(node.id)} nameOf={nameOf} />
+                  ) : (
+                    tests && (
+                      <StepTests
+                        tests={tests}
+                        node={node}
+                        nameOf={nameOf}
+                        exits={exitsOf(kinds[node.type], node.data)}
+                        isReadOnly={isReadOnly}
+                        onPin={(pin) => onChange((old) => withPin(old, node.id, pin))}
+                      />
+                    )
+                  )
+                }
+              >
+                <StepResult
+                  tenantID={tenantID}
+                  title={nameOf(node.id)}
+                  result={tests?.results.get(node.id)}
+                  onSelect={select}
+                />
+              </NodePanel>
             </StepValues>
           </Suspense>
         </WorkspacePanel>

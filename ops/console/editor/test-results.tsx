@@ -1,7 +1,8 @@
 import { Link } from '@tanstack/react-router';
-import { useEffect, useMemo } from 'react';
+import { useEffect } from 'react';
 import { useLiveRun } from '../client/live-run.ts';
-import { type NodeSteps, nodesOf } from '../client/run-steps.ts';
+import type { NodeSteps } from '../client/run-steps.ts';
+import type { Run } from '../client/types.ts';
 import { Status } from '../ui/status.tsx';
 
 export type Tested = ReadonlyMap<string, NodeSteps>;
@@ -9,18 +10,15 @@ export type Tested = ReadonlyMap<string, NodeSteps>;
 interface Props {
   tenantID: string;
   instanceID: string;
-  onResults: (results: Tested) => void;
+  onRun: (run: Run) => void;
 }
 
 /** The last test, as it goes on; what became of its steps is shown at them. */
-export function TestResults({ tenantID, instanceID, onResults }: Props) {
+export function TestResults({ tenantID, instanceID, onRun }: Props) {
   const { run } = useLiveRun({ tenantID, instanceID });
-  const timeline = run?.timeline;
-  const results = useMemo(
-    () => new Map(nodesOf(timeline ?? []).map((node) => [node.nodeID, node] as const)),
-    [timeline],
-  );
-  useEffect(() => onResults(results), [results, onResults]);
+  useEffect(() => {
+    if (run) onRun(run);
+  }, [run, onRun]);
   if (!run) return null;
   return (
     <span className="last-test">

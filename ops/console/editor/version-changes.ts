@@ -72,8 +72,8 @@ function listChanges(
       const [from = {}, to = {}] = [old.get(id), now.get(id)];
       const [was, name] = [nameOf(from, 'before'), nameOf(to, 'after')];
       const way = what === 'Connection' && was !== name ? [{ field: 'way', from: was, to: name }] : [];
-      const others = paths.filter((path) => !isLeftOut(path)).map((path) => changeAt(path, from, to));
-      const fields = [...way, ...others];
+      const others = paths.filter((path) => !isLeftOut(path) && path[0] !== PINNED);
+      const fields = [...way, ...others.map((path) => changeAt(path, from, to)), ...pinChange(paths, from, to)];
       return { key: keyOf(id), what, name, verb: fields.length > 0 ? 'changed' : 'moved', fields };
     }),
     ...added.map((part): Change => {
@@ -83,6 +83,15 @@ function listChanges(
       return { key: keyOf(part.id), what, name: nameOf(part, 'before'), verb: 'removed', fields: [] };
     }),
   ];
+}
+
+/** The field of a step with the result that tests take for it. */
+const PINNED = 'pinned';
+
+/** A pinned result is told as a whole: it may have thousands of parts. */
+function pinChange(paths: readonly Path[], from: Part, to: Part): FieldChange[] {
+  if (!paths.some(([first]) => first === PINNED)) return [];
+  return [{ field: 'result for tests', from: valueAt(from, [PINNED, 'output']), to: valueAt(to, [PINNED, 'output']) }];
 }
 
 /** Fields in which an editor notes where a node is drawn. */

@@ -25,6 +25,7 @@ interface Props {
 }
 
 const none: Faults = new Map();
+const noFaults: ReadonlyMap<string, string> = new Map();
 const noMoves = { move: () => undefined, canUndo: false, canRedo: false };
 const nothing = () => undefined;
 
@@ -80,9 +81,13 @@ export function VersionView({ tenantID, workflow, versionID, kinds, step, onLeav
         draft={draft}
         kinds={kinds}
         faults={none}
+        optionFaults={noFaults}
         moves={0}
         undo={noMoves}
-        testID={undefined}
+        tests={undefined}
+        plan={undefined}
+        onPlanAgain={nothing}
+        onPlanClose={nothing}
         isReadOnly
         title={workflow.title}
         opened={step}

@@ -20,6 +20,10 @@ interface Props {
   begins?: boolean | undefined;
   /** One line of what the step does. */
   line: string;
+  /** The line says why the step has failed. */
+  isFailure?: boolean;
+  /** Tests take a result that was given to it. */
+  isPinned?: boolean;
   /** The state of the step, or its faults. */
   children?: ReactNode;
 }
@@ -35,6 +39,8 @@ export function StepCard({
   isDisabled = false,
   begins = false,
   line,
+  isFailure = false,
+  isPinned = false,
   children,
 }: Props) {
   const isEdited = useContext(EditedGraph) !== undefined;
@@ -51,12 +57,17 @@ export function StepCard({
           <Icon name={words.icon} size={15} />
         </span>
         <strong title={title}>{title}</strong>
+        {isPinned && (
+          <span className="node-pin" title="Pinned: tests take its result and do not run it">
+            <Icon name="pin" size={13} />
+          </span>
+        )}
       </div>
       <div className="node-kind">
         <span>{isDisabled ? `${words.word}, disabled` : words.word}</span>
         {children}
       </div>
-      <div className="node-line" title={line}>
+      <div className="node-line" data-tone={isFailure ? 'bad' : undefined} title={line}>
         {line}
       </div>
       <ExitHandles id={id} step={id} exits={exits} flow={flow} />

@@ -127,7 +127,7 @@ function ToEditor({ tenantID, workflowID, step }: { tenantID: string; workflowID
 /** So many can be chosen from; the others by typing their number. */
 const MAX_CHOICES = 100;
 
-function Iterations({
+export function Iterations({
   node: { steps, failed },
   selected,
   onSelect,
@@ -163,7 +163,7 @@ function pathOf({ frame }: Step): string {
   return frame.length === 0 ? 'once' : frame.map(({ iteration }) => iteration).join('.');
 }
 
-function Remarks({ tenantID, last }: { tenantID: string; last: TimelineEvent }) {
+export function Remarks({ tenantID, last }: { tenantID: string; last: TimelineEvent }) {
   const { isPinned, refusedWrite, reusedFrom, child } = last;
   const remarks: ReactNode[] = [
     isPinned && 'The output was given with the test; the step was not executed.',
@@ -201,7 +201,7 @@ function ToRun({ tenantID, instanceID, name }: { tenantID: string; instanceID: s
   );
 }
 
-function Output({ tenantID, run, step: { last } }: { tenantID: string; run: Run; step: Step }) {
+export function Output({ tenantID, run, step: { last } }: { tenantID: string; run: Run; step: Step }) {
   const { instanceID } = run;
   const load = useMutation({ mutationFn: () => readWholeEvent({ tenantID, instanceID }, last) });
   const whole = last.outputOmitted ? load.data : last.output;

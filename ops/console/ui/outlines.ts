@@ -8,6 +8,7 @@ export const outlines = {
   ban: 'M12 2a10 10 0 1 0 0 20 10 10 0 0 0 0-20zM4.9 4.9l14.2 14.2',
   skip: 'm5 4 10 8-10 8zM19 5v14',
   play: 'm6 3 14 9-14 9z',
+  pin: 'M12 17v5M9 10.8V4h6v6.8l2 3.2v2H7v-2zM8 4h8',
   again: 'M3 12a9 9 0 1 0 3-6.7L3 8M3 3v5h5',
   home: 'm3 10 9-7 9 7v10a1 1 0 0 1-1 1h-5v-7H9v7H4a1 1 0 0 1-1-1z',
   runs: 'M8 6h13M8 12h13M8 18h13M3 6h.01M3 12h.01M3 18h.01',

@@ -59,26 +59,6 @@ export function workflowTests(stage: () => Stage): void {
     expect(body.instances[0]).toMatchObject({ workflowTitle: 'Made in the editor', versionNumber: 2 });
   });
 
-  test('an unsaved graph is tested with an output that is given', async () => {
-    const { cluster, page, go, context, tenant } = stage();
-    await go(editorPath);
-    await page.getByRole('button', { name: 'Test', exact: true }).click();
-    const dialog = page.getByRole('dialog');
-    await dialog.getByLabel('Outputs that are given').fill('{"javascript": {"output": {"answer": 1}}}');
-    await dialog.getByRole('button', { name: 'Start the test' }).click();
-    const opened = context.waitForEvent('page');
-    await dialog.getByRole('link', { name: 'Watch it' }).click();
-    const watching = await opened;
-    await watching.getByRole('status').getByText('Completed').waitFor();
-    const steps = await cluster
-      .as(tenant.creator)
-      .in(tenant)
-      .get(`T/workflows/instances/${watching.url().split('/').at(-1)}`);
-    const given = steps.body.timeline.findLast((one: { nodeID: string }) => one.nodeID === 'javascript');
-    expect(given).toMatchObject({ isPinned: true, output: { answer: 1 } });
-    await watching.close();
-  });
-
   test('two authors: the second is told, nothing is overwritten, and an earlier version is restored', async () => {
     const { cluster, page, go, path, open, tenant } = stage();
     const other = await open(tenant.creator);

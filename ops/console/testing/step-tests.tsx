@@ -1,0 +1,163 @@
+import { Button, Group, Stack, Text } from '@mantine/core';
+import { lazy, Suspense, useState } from 'react';
+import { APIError } from '../client/rest.ts';
+import { Icon } from '../ui/icon.tsx';
+import { isObject } from '../ui/is-object.ts';
+import { May } from '../ui/may.tsx';
+import { Notice } from '../ui/notice.tsx';
+import { Problem } from '../ui/problem.tsx';
+import type { StepAlone } from './part-of-graph.ts';
+import { type EditedStep, type Pin, pinOf } from './pins.ts';
+import { usableStep } from './results.ts';
+import type { Tests } from './use-tests.ts';
+
+const PinDialog = lazy(() => import('./pin-dialog.tsx').then(({ PinDialog: one }) => ({ default: one })));
+
+interface Props {
+  tests: Tests;
+  node: EditedStep;
+  /** Titles of steps. */
+  nameOf: (id: string) => string;
+  exits: readonly { id: string; name: string }[];
+  isReadOnly: boolean;
+  onPin: (pin: Pin | undefined) => void;
+}
+
+/** Runs a step in tests, alone or with those before it, and pins its result. */
+export function StepTests({ tests, node, nameOf, exits, isReadOnly, onPin }: Props) {
+  const { id } = node;
+  const [isEditing, setEditing] = useState(false);
+  const pin = pinOf(node);
+  const alone = tests.aloneOf(id);
+  const { missing, map } = alone;
+  const target = tests.start.variables?.target;
+  const isOwn = target?.kind !== 'all' && target?.id === id;
+  const isStarting = (kind: 'upTo' | 'alone') => tests.start.isPending && isOwn && target.kind === kind;
+  const isReached = tests.isReached(id);
+  const result = tests.results.get(id);
+  const last = result && usableStep(result.steps)?.last;
+  const canPin = last !== undefined && isObject(last.output) && last.isPinned !== true;
+  return (
+    <Stack gap={6} className="step-tests">
+      <May permission="workflow.test" on="workflow:*">
+        <Group gap="xs">
+          <Button
+            size="compact-sm"
+            variant="light"
+            leftSection={<Icon name="play" size={12} />}
+            disabled={!isReached}
+            loading={isStarting('upTo')}
+            onClick={() => tests.run({ kind: 'upTo', id })}
+          >
+            {map === undefined ? 'Run to here' : `Run to “${nameOf(map)}”`}
+          </Button>
+          {!pin && map === undefined && (
+            <Button
+              size="compact-sm"
+              variant="default"
+              disabled={missing.length > 0}
+              loading={isStarting('alone')}
+              onClick={() => tests.run({ kind: 'alone', id })}
+            >
+              Run only this step
+            </Button>
+          )}
+          {!isReadOnly && !pin && (
+            <Button
+              size="compact-sm"
+              variant="default"
+              onClick={canPin ? () => onPin(pinFrom(last)) : () => setEditing(true)}
+            >
+              {canPin ? 'Pin this result' : 'Give it a result'}
+            </Button>
+          )}
+          <Button size="compact-sm" variant="default" onClick={() => tests.ask({ kind: 'upTo', id })}>
+            Inputs of the test
+          </Button>
+        </Group>
+      </May>
+      <Hints alone={pin ? undefined : alone} isReached={isReached} nameOf={nameOf} />
+      {pin && (
+        <Notice tone="idle">
+          <Icon name="pin" size={13} /> <strong>Pinned.</strong> Tests take this result and do not run the step; runs of
+          the published version always run it.{' '}
+          {!isReadOnly && (
+            <>
+              <Button size="compact-xs" variant="default" onClick={() => setEditing(true)}>
+                Edit the data
+              </Button>{' '}
+              <Button size="compact-xs" variant="default" onClick={() => onPin(undefined)}>
+                Unpin
+              </Button>
+            </>
+          )}
+        </Notice>
+      )}
+      {tests.start.error && isOwn && (
+        <StartProblem error={tests.start.error} sent={tests.start.variables?.nodes ?? []} nameOf={nameOf} />
+      )}
+      <Suspense>
+        {isEditing && <PinDialog node={node} pin={pin} exits={exits} onPin={onPin} onClose={() => setEditing(false)} />}
+      </Suspense>
+    </Stack>
+  );
+}
+
+interface HintProps {
+  /** Undefined: the step is pinned. */
+  alone: StepAlone | undefined;
+  isReached: boolean;
+  nameOf: (id: string) => string;
+}
+
+/** Says which results a test of the step takes, and which it lacks. */
+function Hints({ alone, isReached, nameOf }: HintProps) {
+  const { map, missing = [], given = [] } = alone ?? {};
+  const names = (ids: readonly string[]) => ids.map((one) => `“${nameOf(one)}”`).join(', ');
+  const hints = [
+    !isReached && 'No way leads here from the start: connect the step, or run it alone.',
+    map !== undefined && `The items of “${nameOf(map)}” are runs of their own: it is run as a whole.`,
+    map === undefined &&
+      missing.length > 0 &&
+      `To run it alone, a result of ${names(missing)} is needed: run to here first, or pin a result there.`,
+    map === undefined &&
+      missing.length === 0 &&
+      given.length > 0 &&
+      `Alone, it is run with what is known of ${names(given)}.`,
+  ].filter((hint) => typeof hint === 'string');
+  return hints.map((hint) => (
+    <Text key={hint} size="xs" c="dimmed">
+      {hint}
+    </Text>
+  ));
+}
+
+function pinFrom({ output, exit }: { output: unknown; exit: string | null }): Pin {
+  return { output: isObject(output) ? output : {}, ...(exit !== null && { exit }) };
+}
+
+interface ProblemProps {
+  error: Error;
+  sent: readonly EditedStep[];
+  nameOf: (id: string) => string;
+}
+
+/** Why a test has not begun: faults of the steps that it would run, by their titles and fields. */
+export function StartProblem({ error, sent, nameOf }: ProblemProps) {
+  const faults = error instanceof APIError ? error.issues : [];
+  const lines = faults.flatMap(({ path: [list, index, ...field], message }) => {
+    const node = list === 'workflowNodes' ? sent[Number(index)] : undefined;
+    const name = field.filter((part) => part !== 'data').join('.');
+    return node ? [`“${nameOf(node.id)}”${name && `, ${name}`}: ${message}`] : [];
+  });
+  if (lines.length === 0) return <Problem error={error} />;
+  return (
+    <Notice tone="bad" role="alert" title="The test has not begun">
+      <ul className="lines">
+        {lines.map((line) => (
+          <li key={line}>{line}</li>
+        ))}
+      </ul>
+    </Notice>
+  );
+}

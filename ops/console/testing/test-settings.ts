@@ -1,0 +1,29 @@
+import { useState } from 'react';
+import { isObject } from '../ui/is-object.ts';
+
+/** How the tests of a workflow are run in this tab. */
+export interface TestSettings {
+  /** Undefined until a person has given them. */
+  args?: Readonly<Record<string, unknown>>;
+  dryRun: boolean;
+}
+
+export function useTestSettings(workflowID: string): [TestSettings, (settings: TestSettings) => void] {
+  const key = `gantry.test-settings.${workflowID}`;
+  const [settings, setSettings] = useState(() => read(sessionStorage.getItem(key)));
+  const save = (next: TestSettings) => {
+    try {
+      sessionStorage.setItem(key, JSON.stringify(next));
+    } catch {
+      // Inputs that are too large for it are remembered as long as the page is.
+    }
+    setSettings(next);
+  };
+  return [settings, save];
+}
+
+function read(text: string | null): TestSettings {
+  const saved: unknown = text === null ? undefined : JSON.parse(text);
+  if (!isObject(saved)) return { dryRun: false };
+  return { dryRun: saved.dryRun === true, ...(isObject(saved.args) && { args: saved.args }) };
+}

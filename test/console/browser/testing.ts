@@ -1,0 +1,165 @@
+import { expect, test } from 'vitest';
+import { aWorkflow } from '#test/support/factories.ts';
+import { code, graph } from '#test/support/graphs.ts';
+import { expectAccessible, type Stage } from './stage.ts';
+
+/** Steps are tested while a workflow is built. */
+export function testingTests(stage: () => Stage): void {
+  /** Orders are listed, and a total is computed of them; beside that something is sent. */
+  const aWorkflowToTest = async (title: string) => {
+    const { cluster, tenant, go, path } = stage();
+    const steps = graph(
+      {
+        start: { type: 'start', title: 'Start' },
+        list: code('return ctx.input.ids.map((id) => ({ id }));', { title: 'List orders', outputVariable: 'orders' }),
+        sum: code('return ctx.orders.length;', { title: 'Count them', outputVariable: 'count' }),
+        send: code('throw new Error("sent");', { title: 'Send', outputVariable: 'sent' }),
+        end: { type: 'end', title: 'End' },
+      },
+      ['start>list', 'list:success>sum', 'sum:success>end', 'list:success>send'],
+    );
+    const inputDefinitions = [{ key: 'ids', type: 'array' as const, required: true, title: 'Numbers of orders' }];
+    const workflow = await aWorkflow(cluster, { tenant, title, ...steps, options: { inputDefinitions } });
+    const client = cluster.as(tenant.creator).in(tenant);
+    await go(path(`/workflows/${workflow.id}`));
+    return { workflow, client };
+  };
+
+  test('a step is run with all that leads to it, then alone with what is known; its result is pinned and edited', async () => {
+    const { page } = stage();
+    const { workflow, client } = await aWorkflowToTest('Tested while built');
+    const panel = page.getByRole('complementary', { name: 'Step' });
+    const card = (id: string) => page.locator(`.react-flow__node[data-id="${id}"]`);
+    await card('sum').click();
+    await panel.getByText('a result of “List orders” is needed').waitFor();
+    expect(await panel.getByRole('button', { name: 'Run only this step' }).isDisabled()).toBe(true);
+    await panel.getByRole('tab', { name: 'Result' }).click();
+    await expectAccessible(page, { name: 'step-untested', shows: 'No test has reached this step yet' });
+
+    await panel.getByRole('button', { name: 'Run to here' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Numbers of orders').fill('[7, 8]');
+    await expectAccessible(page, { name: 'step-inputs', shows: 'Without writes' });
+    await dialog.getByRole('button', { name: 'Start the test' }).click();
+    await panel.getByRole('tab', { name: 'Result Success' }).waitFor();
+    await panel.getByRole('region', { name: 'Output', exact: true }).getByText('"count": 2').waitFor();
+    await panel.getByRole('region', { name: 'Input', exact: true }).getByText('ctx.orders.length').waitFor();
+    await card('list').getByText('2 rows').waitFor();
+    await page.locator('[aria-label="List orders, JavaScript, last test: Success, 2 rows"]').waitFor();
+    expect(await card('send').getByText('Failed').count()).toBe(0);
+    await expectAccessible(page, { name: 'step-result', shows: '"count": 2' });
+
+    await panel.getByRole('tab', { name: 'Settings' }).click();
+    await panel.getByRole('textbox', { name: 'Code' }).fill('return ctx.orders.wrong.length;');
+    await panel.getByText('Alone, it is run with what is known of “List orders”').waitFor();
+    await panel.getByRole('button', { name: 'Run only this step' }).click();
+    await panel.getByRole('tab', { name: 'Result Failed' }).waitFor();
+    await card('sum').getByText('Cannot read properties of undefined').waitFor();
+    await expectAccessible(page, { name: 'step-failed', shows: 'Cannot read properties of undefined' });
+    // The result of the step before it is still that of the test that ran it.
+    await card('list').click();
+    await panel.getByRole('button', { name: 'Pin this result' }).click();
+    await panel.getByText('Tests take this result and do not run the step').waitFor();
+    await page.locator('[aria-label="List orders, JavaScript, last test: Success, 2 rows, pinned"]').waitFor();
+    await panel.getByRole('button', { name: 'Edit the data' }).click();
+    await dialog.getByRole('textbox', { name: 'Data' }).fill('{"orders": {"wrong": [1, 2, 3]}}');
+    await expectAccessible(page, { name: 'step-pin', shows: 'everyone who may read the workflow sees it' });
+    await dialog.getByRole('button', { name: 'Pin', exact: true }).click();
+
+    await card('sum').click();
+    await panel.getByRole('button', { name: 'Run only this step' }).click();
+    await panel.getByRole('region', { name: 'Output', exact: true }).getByText('"count": 3').waitFor();
+    await page.getByRole('button', { name: 'Save draft' }).click();
+    await page.getByText('Version 2, a draft').waitFor();
+    await page.reload();
+    await card('list').locator('.node-pin').waitFor();
+    const { body } = await client.get(`T/workflows/${workflow.id}`);
+    const saved = body.workflow.workflowNodes.find(({ id }: { id: string }) => id === 'list');
+    expect(saved.pinned.output).toEqual({ orders: { wrong: [1, 2, 3] } });
+
+    // A run of the version executes the step.
+    const ran = await client.post(`T/workflows/${workflow.id}/execute?wait=30&version=2`, { args: { ids: [1] } });
+    expect(ran.body.error.message).toContain('of undefined');
+  });
+
+  test('the whole graph is tested from its head, with what is pinned; a fault of a step is told before anything runs', async () => {
+    const { page } = stage();
+    await aWorkflowToTest('Tested as a whole');
+    const panel = page.getByRole('complementary', { name: 'Step' });
+    await page.locator('.react-flow__node[data-id="send"]').click();
+    await panel.getByRole('button', { name: 'Give it a result' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('textbox', { name: 'Data' }).fill('nothing');
+    await dialog.getByRole('button', { name: 'Pin', exact: true }).click();
+    await dialog.getByText('The data is no JSON').waitFor();
+    await dialog.getByRole('textbox', { name: 'Data' }).fill('{"sent": true}');
+    await dialog.getByRole('button', { name: 'Pin', exact: true }).click();
+    await page.getByRole('button', { name: 'Test', exact: true }).click();
+    await dialog.getByText('Pinned, and not run: “Send”').waitFor();
+    await dialog.getByLabel('Numbers of orders').fill('[1]');
+    await dialog.getByRole('button', { name: 'Start the test' }).click();
+    await page.locator('[aria-label="End, End, last test: Success"]').waitFor();
+    await page.locator('.last-test').getByText('Completed').waitFor();
+
+    await page.locator('.react-flow__node[data-id="sum"]').click();
+    await panel.getByRole('tab', { name: 'Settings' }).click();
+    await panel.getByRole('textbox', { name: 'Code' }).fill('return {');
+    await panel.getByRole('button', { name: 'Run only this step' }).click();
+    await panel
+      .getByRole('alert')
+      .getByText(/“Count them”, code: /)
+      .waitFor();
+    stage().faults.splice(0);
+  });
+
+  test('what a run would do is drawn on the canvas for an input: values, what depends, and why a step is not reached', async () => {
+    const { page, cluster, tenant, go, path } = stage();
+    const large = { operator: 'greater_than', leftValue: '{{ctx.input.amount}}', rightValue: 100 };
+    const found = { operator: 'equals', leftValue: '{{ctx.customer.isKnown}}', rightValue: true };
+    const url = 'https://api.example.test/customers/{{ctx.input.customer}}';
+    const steps = graph(
+      {
+        start: { type: 'start', title: 'Start' },
+        check: { type: 'condition', title: 'Large?', branches: [{ id: 'large', label: 'large', conditions: [large] }] },
+        ask: { type: 'http', title: 'Customer', url, outputVariable: 'customer' },
+        small: { type: 'log', title: 'Note it', message: 'small: {{ctx.input.amount}}' },
+        known: { type: 'condition', title: 'Known?', branches: [{ id: 'known', conditions: [found] }] },
+        greet: { type: 'log', title: 'Greet', message: 'hello {{ctx.customer.name}}' },
+        end: { type: 'end', title: 'End' },
+      },
+      ['start>check', 'check:large>ask', 'check:default>small', 'ask:success>known', 'known:known>greet', 'greet>end'],
+    );
+    const workflow = await aWorkflow(cluster, { tenant, title: 'Planned', ...steps });
+    await go(path(`/workflows/${workflow.id}`));
+    const dialog = page.getByRole('dialog');
+    await page.getByRole('button', { name: 'What would happen' }).click();
+    await dialog.getByRole('textbox', { name: 'Inputs' }).fill('{"amount": 500, "customer": 42}');
+    await expectAccessible(page, { name: 'plan-dialog', shows: 'Nothing is executed' });
+    await dialog.getByRole('button', { name: 'Show it' }).click();
+    const plan = page.getByRole('region', { name: 'What would happen' });
+    await plan.getByText('4 steps would run, 2 may run, 1 would not.').waitFor();
+    const card = (id: string) => page.locator(`.react-flow__node[data-id="${id}"]`);
+    await card('ask').getByText('GET api.example.test/customers/42').waitFor();
+    await card('small').getByText('“Large?” leads on by “large”').waitFor();
+    await card('greet').getByText('depends on the result of “Customer”').waitFor();
+    await page.locator('[aria-label^="Greet, Log, May run: depends on"]').waitFor();
+    await card('greet').click();
+    const panel = page.getByRole('complementary', { name: 'Step' });
+    await panel.getByRole('row', { name: /^message known when it runs: the result of “Customer”$/ }).waitFor();
+    await expectAccessible(page, { name: 'plan', shows: '4 steps would run' });
+
+    // The plan is of a saved version: changes are saved as a draft first.
+    await panel.getByRole('textbox', { name: 'Title' }).fill('Greet them');
+    await plan.getByRole('button', { name: 'With another input' }).click();
+    await dialog.getByRole('textbox', { name: 'Inputs' }).fill('{"amount": 5}');
+    await dialog.getByRole('button', { name: 'Save the draft and show it' }).click();
+    await plan.getByText('by version 2: 3 steps would run, 4 would not.').waitFor();
+    await card('small').getByText('Would run').waitFor();
+    await card('ask').getByText('“Large?” leads on by “otherwise”').waitFor();
+    await card('greet').getByText('no way leads here').waitFor();
+    await plan.getByRole('button', { name: 'Close the plan' }).click();
+    await card('small').getByText('Would run').waitFor({ state: 'detached' });
+    const { body } = await cluster.as(tenant.creator).in(tenant).get(`T/workflows/instances?workflowID=${workflow.id}`);
+    expect(body.instances).toEqual([]);
+  });
+}
