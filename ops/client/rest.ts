@@ -12490,6 +12490,8 @@ export interface components {
             finishedAt: string | null;
             /** @description When it is deleted */
             expiresAt: string | null;
+            /** @description With `preview=true`: the first 200 characters of the body; null if it is not UTF-8 */
+            bodyPreview?: string | null;
         };
         /**
          * @example {
@@ -28398,6 +28400,8 @@ export interface operations {
                 limit?: number;
                 /** @description The `nextCursor` of the page before */
                 cursor?: string;
+                /** @description Whether the events have `bodyPreview` */
+                preview?: "true" | "false";
             };
             header?: {
                 /** @description With `handling=strict` (RFC 7240), fields that are not known are a VALIDATION_ERROR; else the answer names them in `unknownFields`. */

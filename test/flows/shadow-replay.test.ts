@@ -57,6 +57,25 @@ async function deliver(listener: { id: string }, body: unknown): Promise<string>
 
 const savedOrders = async () => (await server.query(`select total from ${table} order by total`)).rows;
 
+test('a list of events has the beginnings of their bodies on request', async () => {
+  const listener = await aListener(cluster, { tenant, config: { dedupBy: 'header', dedupField: 'x-delivery' } });
+  const send = async (body: string | Buffer, delivery: string) => {
+    const headers = { 'content-type': 'text/plain', 'x-delivery': delivery };
+    const url = `${cluster.baseURL}/webhooks/v1/inbound/${listener.id}`;
+    expect((await fetch(url, { method: 'POST', headers, body })).status).toBeLessThan(300);
+  };
+  await send(`${'a'.repeat(799)}ö`, 'one');
+  await send(Buffer.from([0xff, 0xfe]), 'two');
+  await send(`${'a'.repeat(799)}ö`, 'one');
+  await send('short', 'three');
+
+  const path = `T/listeners/${listener.id}/events`;
+  const shown = (await api().get(`${path}?preview=true`)).body.events;
+  const previews = shown.map(({ bodyPreview }: { bodyPreview: string | null }) => bodyPreview);
+  expect(previews).toEqual(['short', 'a'.repeat(200), null, 'a'.repeat(200)]);
+  expect((await api().get(path)).body.events[0]).not.toHaveProperty('bodyPreview');
+});
+
 test('a past event is run by a draft without its writes, and what differs is told node by node', async () => {
   await server.query(`delete from ${table}`);
   const query = await aDataQuery(cluster, {

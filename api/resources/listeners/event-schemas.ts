@@ -16,6 +16,7 @@ export const EventList = z.object({
   state: state.optional().describe('`dead`: the dead letters'),
   limit: NumberText(z.int().min(1).max(100)).prefault(20),
   cursor: ID.optional().describe('The `nextCursor` of the page before'),
+  preview: z.enum(['true', 'false']).default('false').describe('Whether the events have `bodyPreview`'),
 });
 
 const EventError = z
@@ -47,7 +48,18 @@ const ofEvent = {
   expiresAt: z.iso.datetime().nullable().describe('When it is deleted'),
 };
 
-export const ListenerEvent = z.object(ofEvent).meta({ id: 'ListenerEvent', examples: [exampleEvent] });
+export const MAX_PREVIEW = 200;
+
+export const ListenerEvent = z
+  .object({
+    ...ofEvent,
+    bodyPreview: z
+      .string()
+      .nullable()
+      .optional()
+      .describe(`With \`preview=true\`: the first ${MAX_PREVIEW} characters of the body; null if it is not UTF-8`),
+  })
+  .meta({ id: 'ListenerEvent', examples: [exampleEvent] });
 
 const ActionOutcome = z
   .object({

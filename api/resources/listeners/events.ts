@@ -3,6 +3,7 @@ import type { FilterQuery } from '@mikro-orm/postgresql';
 import type { z } from 'zod';
 import { currentReservation } from '#shared/concurrency/work-context.ts';
 import { AppError } from '#shared/core/errors.ts';
+import { textArray } from '#shared/db/array.ts';
 import { onEntities } from '#shared/db/query.ts';
 import type { EntityManager } from '#shared/entities/orm.ts';
 import { ListenerBuffer } from '#shared/entities/tables/listener-buffer.ts';
@@ -21,6 +22,7 @@ import {
   EventPage,
   type ListenerEvent,
   ListenerEventDetail,
+  MAX_PREVIEW,
 } from './event-schemas.ts';
 import { getListener } from './find.ts';
 import { ListenerID } from './schemas.ts';
@@ -38,7 +40,7 @@ const listEvents = tenantRoute({
   query: EventList,
   response: EventPage,
 
-  async handle({ params, query: { state, limit, cursor }, em }) {
+  async handle({ params, query: { state, limit, cursor, preview }, em, tenantID }) {
     const { id: listenerID } = await getListener(em, params.listenerID);
     const where = { listenerID, ...(state && { state }), ...(cursor && { id: { $lt: cursor } }) };
     const rows = await em.find(EventEntity, where, {
@@ -49,7 +51,15 @@ const listEvents = tenantRoute({
     });
     const shown = rows.slice(0, limit);
     const nextCursor = rows.length > limit ? (shown.at(-1)?.id ?? null) : null;
-    return { events: shown.map((row) => presentEvent(row)), nextCursor };
+    if (preview === 'false') return { events: shown.map((row) => presentEvent(row)), nextCursor };
+    const ids = shown.map(({ id }) => id);
+    const { rows: starts } = await onEntities(em)<{ id: string; start: Buffer | null }>(READ_STARTS, [
+      tenantID,
+      textArray(ids),
+    ]);
+    const startOf = new Map(starts.map(({ id, start }) => [id, start]));
+    const events = shown.map((row) => ({ ...presentEvent(row), bodyPreview: previewOf(startOf.get(row.id) ?? null) }));
+    return { events, nextCursor };
   },
 });
 
@@ -200,6 +210,21 @@ function presentDetail(event: EventEntity, stored: Uint8Array | null): z.input<t
     bodyBase64: body && !isText ? body.toString('base64') : null,
     actions: ListenerEventDetail.shape.actions.parse(actions ?? {}),
   };
+}
+
+/** The beginnings of bodies: a character of UTF-8 has at most four bytes. A duplicate may have the body of the first delivery. */
+const READ_STARTS = `
+select e.id, substring(coalesce(e.body, f.body) from 1 for ${4 * MAX_PREVIEW}) as start
+from listener_event e left join listener_event f on f.id = e.duplicate_of and f.tenant_id = e.tenant_id
+where e.tenant_id = $1 and e.id = any($2::uuid[])`;
+
+function previewOf(start: Buffer | null): string | null {
+  try {
+    // A character that the cut has hit is left out.
+    return new TextDecoder('utf-8', { fatal: true }).decode(start ?? undefined, { stream: true }).slice(0, MAX_PREVIEW);
+  } catch {
+    return null;
+  }
 }
 
 /** The smallest id that an event of this millisecond can have. */
