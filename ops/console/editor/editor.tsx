@@ -11,6 +11,7 @@ import type { Issue, Schemas } from '../client/types.ts';
 import { saveWorkflow } from '../client/workflows.ts';
 import type { Kinds } from '../graph/kinds.ts';
 import type { Plan } from '../plan/planned.ts';
+import { TryWithEvents } from '../replay/try-with-events.tsx';
 import { useTests } from '../testing/use-tests.ts';
 import { Icon } from '../ui/icon.tsx';
 import { May } from '../ui/may.tsx';
@@ -122,6 +123,7 @@ export function Editor({ tenantID, workflow, kinds, step, onReload }: Props) {
             What would happen
           </Button>
         </May>
+        <TryWithEvents ids={ids} isDirty={isDirty} savedVersion={savedVersion} nameOf={(id) => nameIn(draft, id)} />
         {base.publishedVersionID && (
           <May permission="workflow.execute" on={`workflow:${workflow.id}`}>
             <Button variant="default" leftSection={<Icon name="play" />} onClick={() => setDialog('run')}>

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
-import { aWorkflow } from '#test/support/factories.ts';
+import { aListener, aWorkflow } from '#test/support/factories.ts';
 import { code, graph } from '#test/support/graphs.ts';
+import { eventually } from '#test/support/settle.ts';
 import { expectAccessible, type Stage } from './stage.ts';
 
 /** Steps are tested while a workflow is built. */
@@ -161,5 +162,55 @@ export function testingTests(stage: () => Stage): void {
     await card('small').getByText('Would run').waitFor({ state: 'detached' });
     const { body } = await cluster.as(tenant.creator).in(tenant).get(`T/workflows/instances?workflowID=${workflow.id}`);
     expect(body.instances).toEqual([]);
+  });
+
+  test('a draft is tried with recent events of its listener: the same, or which step differs from what to what', async () => {
+    const { page, cluster, tenant, go, path } = stage();
+    const client = cluster.as(tenant.creator).in(tenant);
+    const stepsOf = (text: string) =>
+      graph(
+        {
+          start: { type: 'start', title: 'Start' },
+          sum: code(text, { title: 'Net price', outputVariable: 'net' }),
+          end: { type: 'end', outputParameters: [{ name: 'net', sourceVariable: '{{ctx.net}}' }] },
+        },
+        ['start>sum', 'sum:success>end'],
+      );
+    const workflow = await aWorkflow(cluster, {
+      tenant,
+      title: 'Tried',
+      ...stepsOf('return ctx.input.event.body.price;'),
+    });
+    const actions = [{ actionType: 'trigger_workflow', actionConfig: { workflowID: workflow.id } }];
+    const listener = await aListener(cluster, { tenant, title: 'Orders of the shop', actions });
+    for (const price of [50, 150]) {
+      const url = `${cluster.baseURL}/webhooks/v1/inbound/${listener.id}`;
+      const headers = { 'content-type': 'application/json' };
+      await fetch(url, { method: 'POST', headers, body: JSON.stringify({ price }) });
+    }
+    await eventually(async () => {
+      const { body } = await client.get(`T/workflows/instances?workflowID=${workflow.id}&status=COMPLETED`);
+      expect(body.instances).toHaveLength(2);
+    });
+
+    await go(path(`/workflows/${workflow.id}`));
+    const panel = page.getByRole('complementary', { name: 'Step' });
+    await page.locator('.react-flow__node[data-id="sum"]').click();
+    await panel
+      .getByRole('textbox', { name: 'Code' })
+      .fill('const { price } = ctx.input.event.body; return price > 100 ? price - 10 : price;');
+    await page.getByRole('button', { name: 'Try with recent events' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('row', { name: /webhook \{"price":150\} Done –$/ }).waitFor();
+    await dialog.getByRole('button', { name: 'Save the draft and try with 2 events' }).click();
+    await dialog.getByRole('row', { name: /"price":50\} Done The same/ }).waitFor();
+    const other = dialog.getByRole('row', { name: /"price":150\} Done 2 steps differ/ });
+    await other.getByRole('button', { name: 'What differs' }).click();
+    const differences = dialog.getByRole('region', { name: 'What differs' });
+    await differences.getByRole('row', { name: 'Net price net 150 140', exact: true }).waitFor();
+    await differences.getByRole('row', { name: 'The run net 150 140', exact: true }).waitFor();
+    await expectAccessible(page, { name: 'replayed', shows: '2 steps differ' });
+    await dialog.getByRole('button', { name: 'Close' }).click();
+    await page.getByText('Version 2, a draft').waitFor();
   });
 }
