@@ -1,7 +1,7 @@
 import './code-editor.css';
 import { Input, Skeleton } from '@mantine/core';
 import { useId } from '@mantine/hooks';
-import { type CSSProperties, lazy, type ReactNode, Suspense, useMemo, useRef } from 'react';
+import { type CSSProperties, type FocusEvent, lazy, type ReactNode, Suspense, useMemo, useRef } from 'react';
 import type { CodeLanguage } from '../code/language.ts';
 import { whenServed } from '../code/when-served.ts';
 
@@ -23,7 +23,7 @@ export interface CodeEditorProps {
   maxRows?: number;
   autoFocus?: boolean;
   onFocus?: () => void;
-  onBlur?: () => void;
+  onBlur?: (event: FocusEvent) => void;
 }
 
 /** A field for code or a long text, of which only what is in view is drawn. Its editor is loaded when the first one is shown. */

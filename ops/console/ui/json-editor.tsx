@@ -1,4 +1,4 @@
-import { useState } from 'react';
+import { type FocusEvent, useState } from 'react';
 import { LossyNumber, parseExact } from '#shared/core/lossless-json.ts';
 import { CodeEditor, type CodeEditorProps } from './code-editor.tsx';
 
@@ -11,11 +11,13 @@ interface Props extends Omit<CodeEditorProps, 'language'> {
 export function JSONEditor({ formats = false, error, ...field }: Props) {
   const { value, onChange } = field;
   const [fault, setFault] = useState<string>();
-  const check = () => {
+  const check = ({ relatedTarget }: FocusEvent) => {
     if (value.trim() === '') return;
     try {
       const laidOut = JSON.stringify(parseExact(value), null, 2);
-      if (formats && laidOut !== value) onChange(laidOut);
+      // A button that is pressed must not move from under the pointer.
+      const isPressed = relatedTarget instanceof HTMLButtonElement;
+      if (formats && !isPressed && laidOut !== value) onChange(laidOut);
     } catch (failure) {
       setFault(failure instanceof LossyNumber ? failure.message : 'This is not JSON');
     }
