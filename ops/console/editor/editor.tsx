@@ -147,12 +147,7 @@ export function Editor({ tenantID, workflow, kinds, step, onReload }: Props) {
             onMine={() => save.mutate({ isDraft: true, over: refused.versionNumber ?? base.versionNumber })}
           />
         ) : (
-          save.error &&
-          !isCorrected && (
-            <Problem
-              error={faults.size > 0 ? new Error('The graph has faults, which are shown at their nodes.') : save.error}
-            />
-          )
+          save.error && !isCorrected && <Refusal error={save.error} isShownAtSteps={faults.size > 0} />
         )}
       </div>
       <Studio
@@ -165,6 +160,7 @@ export function Editor({ tenantID, workflow, kinds, step, onReload }: Props) {
         undo={undo}
         tests={tests}
         plan={plan}
+        isDirty={isDirty}
         onPlanAgain={() => setDialog('plan')}
         onPlanClose={() => setPlan(undefined)}
         isReadOnly={!mayChange}
@@ -189,6 +185,7 @@ export function Editor({ tenantID, workflow, kinds, step, onReload }: Props) {
         )}
         {tests.asked && (
           <TestDialog
+            ids={ids}
             tests={tests}
             target={tests.asked}
             nodes={draft.nodes}
@@ -220,6 +217,12 @@ function State({ base, isDirty }: { base: Workflow; isDirty: boolean }) {
     <span role="status" className="status" data-tone={isDirty ? 'wait' : isPublished ? 'ok' : 'idle'}>
       {isDirty ? 'Not saved' : `Version ${versionNumber}, ${isPublished ? 'published' : 'a draft'}`}
     </span>
+  );
+}
+
+function Refusal({ error, isShownAtSteps }: { error: Error; isShownAtSteps: boolean }) {
+  return (
+    <Problem error={isShownAtSteps ? new Error('The graph has faults, which are shown at their nodes.') : error} />
   );
 }
 

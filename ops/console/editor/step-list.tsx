@@ -1,20 +1,32 @@
 import { exitOfEdge, exitsOf, NEXT } from '../graph/exits.ts';
 import { type Kinds, wordsOf } from '../graph/kinds.ts';
 import { type Named, summaryOf } from '../graph/summary.ts';
+import type { PlannedCard } from '../plan/planned.ts';
 import { type Draft, type DraftNode, type Faults, nameOf } from './draft.ts';
+import { wordsOfResult } from './step-nodes.tsx';
+import type { Tested } from './test-results.tsx';
 
 interface Props {
   draft: Draft;
   kinds: Kinds;
   named: Named;
   faults: Faults;
+  tested: Tested;
+  planned: ReadonlyMap<string, PlannedCard> | undefined;
   selection: ReadonlySet<string>;
   onSelect: (id: string) => void;
 }
 
 /** Says in words what the graph draws. */
-export function StepList({ draft, kinds, named, faults, selection, onSelect }: Props) {
+export function StepList({ draft, kinds, named, faults, tested, planned, selection, onSelect }: Props) {
   const names = new Map(draft.nodes.map((node) => [node.id, nameOf(node)]));
+  const stateHead = planned ? 'Plan' : tested.size > 0 ? 'Last test' : undefined;
+  const stateOf = (node: DraftNode) => {
+    const card = planned?.get(node.id);
+    if (planned) return [card?.word ?? '–', card?.reason].filter(Boolean).join(': ');
+    const result = tested.get(node.id);
+    return result ? wordsOfResult(result, node) : '–';
+  };
   const leaving = Map.groupBy(draft.edges, ({ source }) => source);
   const next = ({ id, type, data }: DraftNode) =>
     (leaving.get(id) ?? []).map(({ target, sourceHandle }) => {
@@ -35,6 +47,7 @@ export function StepList({ draft, kinds, named, faults, selection, onSelect }: P
               <th scope="col" className="wide">
                 What it does
               </th>
+              {stateHead && <th scope="col">{stateHead}</th>}
               <th scope="col">Then</th>
             </tr>
           </thead>
@@ -58,6 +71,11 @@ export function StepList({ draft, kinds, named, faults, selection, onSelect }: P
                 <td className="wide">
                   <div className="clip">{summaryOf(node.type, node.data, named)}</div>
                 </td>
+                {stateHead && (
+                  <td>
+                    <div className="clip">{stateOf(node)}</div>
+                  </td>
+                )}
                 <td>{next(node).join(', ') || '–'}</td>
               </tr>
             ))}

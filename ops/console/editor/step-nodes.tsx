@@ -86,7 +86,8 @@ function labelOf({ node, kinds, faults, tested, planned }: Shown): string {
   ].join(', ');
 }
 
-function wordsOfResult(tested: NodeSteps, { data }: DraftNode): string {
+/** The result of a step in the last test, in words. */
+export function wordsOfResult(tested: NodeSteps, { data }: DraftNode): string {
   const { brief, reason } = resultLine(tested, data.outputVariable);
   return [wordOf(tested.shown.status), brief, reason].filter(Boolean).join(', ');
 }

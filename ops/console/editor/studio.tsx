@@ -8,7 +8,6 @@ import { PlanBanner } from '../plan/plan-banner.tsx';
 import { cardsOf, type Plan } from '../plan/planned.ts';
 import { PlannedStep } from '../plan/planned-step.tsx';
 import { withPin } from '../testing/pins.ts';
-import { StepResult } from '../testing/step-result.tsx';
 import type { StepTab } from '../testing/step-tabs.tsx';
 import { StartProblem, StepTests } from '../testing/step-tests.tsx';
 import type { Tests } from '../testing/use-tests.ts';
@@ -28,6 +27,7 @@ import { useNamed } from './use-named.ts';
 import { UndoButtons, type UndoMoves } from './use-undo.tsx';
 
 const StepValues = lazy(() => import('./step-values.tsx').then(({ StepValues: one }) => ({ default: one })));
+const StepResult = lazy(() => import('../testing/step-result.tsx').then(({ StepResult: one }) => ({ default: one })));
 const Canvas = lazy(() => import('./canvas.tsx').then(({ Canvas: one }) => ({ default: one })));
 
 interface Props {
@@ -43,6 +43,8 @@ interface Props {
   tests: Tests | undefined;
   /** Shown until it is closed. */
   plan: Plan | undefined;
+  /** The graph has changes that are not saved: a plan does not have them. */
+  isDirty: boolean;
   onPlanAgain: () => void;
   onPlanClose: () => void;
   isReadOnly: boolean;
@@ -226,6 +228,7 @@ export function Studio(props: Props) {
       {plan && (
         <PlanBanner
           plan={plan}
+          isOutdated={props.isDirty}
           nameOf={nameOf}
           onSelect={select}
           onAgain={props.onPlanAgain}
@@ -252,7 +255,16 @@ export function Studio(props: Props) {
           onAdd={setAdding}
         />
       </Suspense>
-      <StepList draft={draft} kinds={kinds} named={named} faults={faults} selection={selection} onSelect={select} />
+      <StepList
+        draft={draft}
+        kinds={kinds}
+        named={named}
+        faults={faults}
+        tested={tested}
+        planned={planned}
+        selection={selection}
+        onSelect={select}
+      />
       {node && (
         <WorkspacePanel label="Step">
           <Suspense fallback={<Skeleton h={200} />}>
@@ -285,6 +297,7 @@ export function Studio(props: Props) {
                         node={node}
                         nameOf={nameOf}
                         exits={exitsOf(kinds[node.type], node.data)}
+                        begins={kinds[node.type]?.begins === true}
                         isReadOnly={isReadOnly}
                         onPin={(pin) => onChange((old) => withPin(old, node.id, pin))}
                       />
@@ -292,12 +305,14 @@ export function Studio(props: Props) {
                   )
                 }
               >
-                <StepResult
-                  tenantID={tenantID}
-                  title={nameOf(node.id)}
-                  result={tests?.results.get(node.id)}
-                  onSelect={select}
-                />
+                <Suspense fallback={<Skeleton className="step-result" h={120} />}>
+                  <StepResult
+                    tenantID={tenantID}
+                    title={nameOf(node.id)}
+                    result={tests?.results.get(node.id)}
+                    onSelect={select}
+                  />
+                </Suspense>
               </NodePanel>
             </StepValues>
           </Suspense>

@@ -86,6 +86,7 @@ export function VersionView({ tenantID, workflow, versionID, kinds, step, onLeav
         undo={noMoves}
         tests={undefined}
         plan={undefined}
+        isDirty={false}
         onPlanAgain={nothing}
         onPlanClose={nothing}
         isReadOnly

@@ -4,6 +4,8 @@ import { type Plan, summaryOfPlan } from './planned.ts';
 
 interface Props {
   plan: Plan;
+  /** The graph was changed after it was planned. */
+  isOutdated: boolean;
   nameOf: (id: string) => string;
   onSelect: (id: string) => void;
   onAgain: () => void;
@@ -11,7 +13,7 @@ interface Props {
 }
 
 /** Says that the graph shows a plan, and what stands against it. */
-export function PlanBanner({ plan, nameOf, onSelect, onAgain, onClose }: Props) {
+export function PlanBanner({ plan, isOutdated, nameOf, onSelect, onAgain, onClose }: Props) {
   const { versionNumber, problems } = plan;
   return (
     <section className="plan-banner" aria-label="What would happen">
@@ -20,6 +22,7 @@ export function PlanBanner({ plan, nameOf, onSelect, onAgain, onClose }: Props) 
           <strong>What would happen</strong>
           {versionNumber !== null && `, by version ${versionNumber}`}: {summaryOfPlan(plan)} Nothing was executed; it is
           assumed that steps succeed.
+          {isOutdated && ' The graph has changed since: plan it again to see what that changes.'}
         </Text>
         <Group gap="xs">
           <Button size="compact-sm" variant="default" onClick={onAgain}>

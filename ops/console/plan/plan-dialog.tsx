@@ -4,6 +4,7 @@ import { useState } from 'react';
 import { planWorkflow } from '../client/plan.ts';
 import type { WorkflowIDs } from '../client/workflows.ts';
 import { type RunInput, RunInputs } from '../run/run-inputs.tsx';
+import { PastInputs } from '../testing/past-inputs.tsx';
 import { faultsIn } from '../ui/faults.ts';
 import { FormDialog } from '../ui/form.tsx';
 import { type Plan, planOf } from './planned.ts';
@@ -23,6 +24,12 @@ interface Props {
 /** Asks for the input with which a run is planned. */
 export function PlanDialog({ ids, definitions, args, savedVersion, isDirty, onPlan, onClose }: Props) {
   const [input, setInput] = useState<RunInput | undefined>(args);
+  // Fields keep what is typed, so they begin anew when they are filled.
+  const [taken, setTaken] = useState(0);
+  const take = (past: RunInput) => {
+    setInput(past);
+    setTaken(taken + 1);
+  };
   const plan = useMutation({
     mutationFn: async () => {
       const given = input ?? {};
@@ -47,7 +54,8 @@ export function PlanDialog({ ids, definitions, args, savedVersion, isDirty, onPl
         The graph shows what a run would do with this input: which steps it would reach, and with which values. Nothing
         is executed.
       </Text>
-      <RunInputs definitions={definitions} value={input} onChange={setInput} faults={faults} />
+      <PastInputs ids={ids} onInputs={take} />
+      <RunInputs key={taken} definitions={definitions} value={input} onChange={setInput} faults={faults} />
     </FormDialog>
   );
 }

@@ -3,9 +3,8 @@ import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { parseExact } from '#shared/core/lossless-json.ts';
 import { FormDialog } from '../ui/form.tsx';
-import { isObject } from '../ui/is-object.ts';
 import { JSONEditor } from '../ui/json-editor.tsx';
-import type { EditedStep, Pin } from './pins.ts';
+import { checkedPin, type EditedStep, type Pin } from './pins.ts';
 
 interface Props {
   node: EditedStep;
@@ -15,19 +14,13 @@ interface Props {
   onClose: () => void;
 }
 
-/** All pinned results of a test have at most a million characters: one leaves room for others. */
-const MAX_PIN = 250_000;
-
 /** Asks for the result that tests take for a step. */
 export function PinDialog({ node: { data }, pin, exits, onPin, onClose }: Props) {
   const [text, setText] = useState(() => JSON.stringify(pin?.output ?? emptyOutput(data), null, 2));
   const [exit, setExit] = useState(pin?.exit ?? '');
   const save = useMutation({
     mutationFn: async () => {
-      if (text.length > MAX_PIN)
-        throw new Error(`The data has ${text.length.toLocaleString()} characters: at most 250,000 can be pinned.`);
-      const output = parsed(text);
-      onPin({ output, ...(exit !== '' && { exit }) });
+      onPin(checkedPin(parsed(text), exit === '' ? undefined : exit));
     },
     onSuccess: onClose,
   });
@@ -66,13 +59,10 @@ function emptyOutput({ outputVariable }: Readonly<Record<string, unknown>>): obj
   return typeof outputVariable === 'string' ? { [outputVariable]: {} } : {};
 }
 
-function parsed(text: string): Readonly<Record<string, unknown>> {
-  let value: unknown;
+function parsed(text: string): unknown {
   try {
-    value = parseExact(text);
+    return parseExact(text);
   } catch (error) {
     throw new Error(`The data is no JSON: ${(error as Error).message}`);
   }
-  if (!isObject(value)) throw new Error('An object was expected: what the step gives, by names.');
-  return value;
 }

@@ -52,6 +52,20 @@ export function pinsOf(nodes: readonly EditedStep[]): Record<string, Pin> {
   return Object.fromEntries(pins);
 }
 
+/** All pinned results of a test have at most a million characters: one leaves room for others. */
+const MAX_PIN = 250_000;
+
+/** A result that can be pinned. Throws for one that is no object, or too large. */
+export function checkedPin(output: unknown, exit: string | undefined): Pin {
+  if (!isObject(output)) throw new Error('An object was expected: what the step gives, by names.');
+  const { length } = JSON.stringify(output);
+  if (length > MAX_PIN)
+    throw new Error(
+      `The result has ${length.toLocaleString()} characters: at most ${MAX_PIN.toLocaleString()} can be pinned. Give it a smaller one.`,
+    );
+  return { output, ...(exit !== undefined && { exit }) };
+}
+
 /** The exit by which a step with a given result is left: the usual one, unless the result names another. */
 export function exitAfter({ exit }: Pin, { type, data }: ShownStep, kinds: Kinds): string | undefined {
   const kind = kinds[type];

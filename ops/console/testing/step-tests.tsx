@@ -1,17 +1,13 @@
 import { Button, Group, Stack, Text } from '@mantine/core';
-import { lazy, Suspense, useState } from 'react';
 import { APIError } from '../client/rest.ts';
 import { Icon } from '../ui/icon.tsx';
-import { isObject } from '../ui/is-object.ts';
 import { May } from '../ui/may.tsx';
 import { Notice } from '../ui/notice.tsx';
 import { Problem } from '../ui/problem.tsx';
 import type { StepAlone } from './part-of-graph.ts';
+import { PinButton, PinnedNote } from './pin-controls.tsx';
 import { type EditedStep, type Pin, pinOf } from './pins.ts';
-import { usableStep } from './results.ts';
 import type { Tests } from './use-tests.ts';
-
-const PinDialog = lazy(() => import('./pin-dialog.tsx').then(({ PinDialog: one }) => ({ default: one })));
 
 interface Props {
   tests: Tests;
@@ -19,24 +15,23 @@ interface Props {
   /** Titles of steps. */
   nameOf: (id: string) => string;
   exits: readonly { id: string; name: string }[];
+  /** Runs begin at it. */
+  begins: boolean;
   isReadOnly: boolean;
   onPin: (pin: Pin | undefined) => void;
 }
 
 /** Runs a step in tests, alone or with those before it, and pins its result. */
-export function StepTests({ tests, node, nameOf, exits, isReadOnly, onPin }: Props) {
+export function StepTests({ tests, node, nameOf, exits, begins, isReadOnly, onPin }: Props) {
   const { id } = node;
-  const [isEditing, setEditing] = useState(false);
   const pin = pinOf(node);
   const alone = tests.aloneOf(id);
   const { missing, map } = alone;
   const target = tests.start.variables?.target;
   const isOwn = target?.kind !== 'all' && target?.id === id;
   const isStarting = (kind: 'upTo' | 'alone') => tests.start.isPending && isOwn && target.kind === kind;
+  const canBePinned = !begins && exits.length > 0;
   const isReached = tests.isReached(id);
-  const result = tests.results.get(id);
-  const last = result && usableStep(result.steps)?.last;
-  const canPin = last !== undefined && isObject(last.output) && last.isPinned !== true;
   return (
     <Stack gap={6} className="step-tests">
       <May permission="workflow.test" on="workflow:*">
@@ -51,7 +46,7 @@ export function StepTests({ tests, node, nameOf, exits, isReadOnly, onPin }: Pro
           >
             {map === undefined ? 'Run to here' : `Run to “${nameOf(map)}”`}
           </Button>
-          {!pin && map === undefined && (
+          {!pin && !begins && map === undefined && (
             <Button
               size="compact-sm"
               variant="default"
@@ -62,14 +57,14 @@ export function StepTests({ tests, node, nameOf, exits, isReadOnly, onPin }: Pro
               Run only this step
             </Button>
           )}
-          {!isReadOnly && !pin && (
-            <Button
-              size="compact-sm"
-              variant="default"
-              onClick={canPin ? () => onPin(pinFrom(last)) : () => setEditing(true)}
-            >
-              {canPin ? 'Pin this result' : 'Give it a result'}
-            </Button>
+          {!isReadOnly && !pin && canBePinned && (
+            <PinButton
+              tenantID={tests.tenantID}
+              node={node}
+              result={tests.results.get(id)}
+              exits={exits}
+              onPin={onPin}
+            />
           )}
           <Button size="compact-sm" variant="default" onClick={() => tests.ask({ kind: 'upTo', id })}>
             Inputs of the test
@@ -77,28 +72,10 @@ export function StepTests({ tests, node, nameOf, exits, isReadOnly, onPin }: Pro
         </Group>
       </May>
       <Hints alone={pin ? undefined : alone} isReached={isReached} nameOf={nameOf} />
-      {pin && (
-        <Notice tone="idle">
-          <Icon name="pin" size={13} /> <strong>Pinned.</strong> Tests take this result and do not run the step; runs of
-          the published version always run it.{' '}
-          {!isReadOnly && (
-            <>
-              <Button size="compact-xs" variant="default" onClick={() => setEditing(true)}>
-                Edit the data
-              </Button>{' '}
-              <Button size="compact-xs" variant="default" onClick={() => onPin(undefined)}>
-                Unpin
-              </Button>
-            </>
-          )}
-        </Notice>
-      )}
+      <PinnedNote node={node} exits={exits} isReadOnly={isReadOnly} onPin={onPin} />
       {tests.start.error && isOwn && (
         <StartProblem error={tests.start.error} sent={tests.start.variables?.nodes ?? []} nameOf={nameOf} />
       )}
-      <Suspense>
-        {isEditing && <PinDialog node={node} pin={pin} exits={exits} onPin={onPin} onClose={() => setEditing(false)} />}
-      </Suspense>
     </Stack>
   );
 }
@@ -130,10 +107,6 @@ function Hints({ alone, isReached, nameOf }: HintProps) {
       {hint}
     </Text>
   ));
-}
-
-function pinFrom({ output, exit }: { output: unknown; exit: string | null }): Pin {
-  return { output: isObject(output) ? output : {}, ...(exit !== null && { exit }) };
 }
 
 interface ProblemProps {

@@ -1,14 +1,17 @@
 import { Checkbox, Text } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
+import type { WorkflowIDs } from '../client/workflows.ts';
 import { type RunInput, RunInputs } from '../run/run-inputs.tsx';
 import { faultsIn } from '../ui/faults.ts';
 import { FormDialog } from '../ui/form.tsx';
+import { PastInputs } from './past-inputs.tsx';
 import { type EditedStep, pinsOf } from './pins.ts';
 import type { TestSettings } from './test-settings.ts';
 import type { Target, Tests } from './use-tests.ts';
 
 interface Props {
+  ids: WorkflowIDs;
   tests: Tests;
   target: Target;
   nodes: readonly EditedStep[];
@@ -18,9 +21,15 @@ interface Props {
 }
 
 /** Asks how the graph is tested as it is in the editor, saved or not. */
-export function TestDialog({ tests, target, nodes, definitions, nameOf }: Props) {
+export function TestDialog({ ids, tests, target, nodes, definitions, nameOf }: Props) {
   const { settings } = tests;
   const [input, setInput] = useState<RunInput | undefined>(settings.args);
+  // Fields keep what is typed, so they begin anew when they are filled.
+  const [taken, setTaken] = useState(0);
+  const take = (past: RunInput) => {
+    setInput(past);
+    setTaken(taken + 1);
+  };
   const [dryRun, setDryRun] = useState(settings.dryRun);
   const close = () => tests.ask(undefined);
   const start = useMutation({
@@ -30,7 +39,9 @@ export function TestDialog({ tests, target, nodes, definitions, nameOf }: Props)
   const pinned = nodes.filter(({ id }) => Object.hasOwn(pinsOf(nodes), id));
   return (
     <FormDialog title={titleOf(target, nameOf)} verb="Start the test" size="lg" save={start} onClose={close}>
+      <PastInputs ids={ids} onInputs={take} />
       <RunInputs
+        key={taken}
         definitions={definitions}
         value={input}
         onChange={setInput}

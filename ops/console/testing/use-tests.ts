@@ -115,6 +115,7 @@ export function useTests({ tenantID, workflowID, graph, kinds, options, testID, 
 
   const isInputNeeded = declaredInputs(options.inputDefinitions).length > 0 && settings.args === undefined;
   return {
+    tenantID,
     results,
     testID,
     noteRun,

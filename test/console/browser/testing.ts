@@ -48,6 +48,9 @@ export function testingTests(stage: () => Stage): void {
     await card('list').getByText('2 rows').waitFor();
     await page.locator('[aria-label="List orders, JavaScript, last test: Success, 2 rows"]').waitFor();
     expect(await card('send').getByText('Failed').count()).toBe(0);
+    await page.getByText('Steps as a list').click();
+    await page.getByRole('row', { name: /^List orders JavaScript .* Success, 2 rows Count them, Send$/ }).waitFor();
+    await page.getByText('Steps as a list').click();
     await expectAccessible(page, { name: 'step-result', shows: '"count": 2' });
 
     await panel.getByRole('tab', { name: 'Settings' }).click();
@@ -85,7 +88,7 @@ export function testingTests(stage: () => Stage): void {
 
   test('the whole graph is tested from its head, with what is pinned; a fault of a step is told before anything runs', async () => {
     const { page } = stage();
-    await aWorkflowToTest('Tested as a whole');
+    const { workflow, client } = await aWorkflowToTest('Tested as a whole');
     const panel = page.getByRole('complementary', { name: 'Step' });
     await page.locator('.react-flow__node[data-id="send"]').click();
     await panel.getByRole('button', { name: 'Give it a result' }).click();
@@ -95,9 +98,13 @@ export function testingTests(stage: () => Stage): void {
     await dialog.getByText('The data is no JSON').waitFor();
     await dialog.getByRole('textbox', { name: 'Data' }).fill('{"sent": true}');
     await dialog.getByRole('button', { name: 'Pin', exact: true }).click();
+    // The inputs of a run are taken again.
+    await client.post(`T/workflows/${workflow.id}/execute?wait=30`, { args: { ids: [1, 2, 3] } });
     await page.getByRole('button', { name: 'Test', exact: true }).click();
     await dialog.getByText('Pinned, and not run: “Send”').waitFor();
-    await dialog.getByLabel('Numbers of orders').fill('[1]');
+    await dialog.getByRole('combobox', { name: 'Inputs of an earlier run' }).click();
+    await page.getByRole('option', { name: /failed, started by hand or api$/ }).click();
+    await expect.poll(() => dialog.getByLabel('Numbers of orders').textContent()).toMatch(/1,\s*2,\s*3/);
     await dialog.getByRole('button', { name: 'Start the test' }).click();
     await page.locator('[aria-label="End, End, last test: Success"]').waitFor();
     await page.locator('.last-test').getByText('Completed').waitFor();
@@ -111,6 +118,45 @@ export function testingTests(stage: () => Stage): void {
       .getByText(/“Count them”, code: /)
       .waitFor();
     stage().faults.splice(0);
+  });
+
+  test('a step in a loop is run for the first item, up to it and alone; a test that waits for a person is stopped', async () => {
+    const { page, cluster, tenant, go, path } = stage();
+    const steps = graph(
+      {
+        start: { type: 'start' },
+        each: { type: 'loop', title: 'Each', sourceVariable: '{{ctx.input.ids}}', itemVariable: 'id' },
+        double: code('return ctx.id * 2;', { title: 'Double', outputVariable: 'doubled' }),
+        next: code('return ctx.doubled + 1;', { title: 'Next', outputVariable: 'next' }),
+        ask: { type: 'approval', title: 'Ask' },
+        end: { type: 'end' },
+      },
+      ['start>each', 'each:loop>double', 'double:success>next', 'each:completed>ask', 'ask:approved>end'],
+    );
+    const workflow = await aWorkflow(cluster, { tenant, title: 'Tested in a loop', ...steps });
+    await go(path(`/workflows/${workflow.id}`));
+    const panel = page.getByRole('complementary', { name: 'Step' });
+    const output = panel.getByRole('region', { name: 'Output', exact: true });
+    await page.locator('.react-flow__node[data-id="next"]').click();
+    await panel.getByRole('button', { name: 'Inputs of the test' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('textbox', { name: 'Inputs' }).fill('{"ids": [5, 6]}');
+    await dialog.getByRole('button', { name: 'Start the test' }).click();
+    await output.getByText('"next": 11').waitFor();
+    await panel.getByText('Alone, it is run with what is known of “Double”').waitFor();
+    const { body } = await cluster.as(tenant.creator).in(tenant).get('T/workflows/instances?limit=1');
+    await panel.getByRole('button', { name: 'Run only this step' }).click();
+    await expect
+      .poll(() => page.locator('.last-test a').getAttribute('href'))
+      .not.toContain(body.instances[0].instanceID);
+    await output.getByText('"next": 11').waitFor();
+    await page.locator('[aria-label="Double, JavaScript, last test: Success, 10"]').waitFor();
+
+    await page.locator('.react-flow__node[data-id="ask"]').click();
+    await panel.getByRole('button', { name: 'Run to here' }).click();
+    await panel.getByRole('tab', { name: 'Result Waiting' }).waitFor();
+    await page.getByRole('button', { name: 'Stop the test' }).click();
+    await page.locator('.last-test').getByText('Cancelled').waitFor();
   });
 
   test('what a run would do is drawn on the canvas for an input: values, what depends, and why a step is not reached', async () => {
@@ -151,6 +197,7 @@ export function testingTests(stage: () => Stage): void {
 
     // The plan is of a saved version: changes are saved as a draft first.
     await panel.getByRole('textbox', { name: 'Title' }).fill('Greet them');
+    await plan.getByText('The graph has changed since').waitFor();
     await plan.getByRole('button', { name: 'With another input' }).click();
     await dialog.getByRole('textbox', { name: 'Inputs' }).fill('{"amount": 5}');
     await dialog.getByRole('button', { name: 'Save the draft and show it' }).click();
