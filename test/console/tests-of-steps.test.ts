@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { type Draft, partBody } from '#ops/console/editor/draft.ts';
 import { partAlone, partUpTo, type TestedPart } from '#ops/console/testing/part-of-graph.ts';
 import { type Pin, pinOf, pinsOf, withPin } from '#ops/console/testing/pins.ts';
-import { briefOf } from '#ops/console/testing/results.ts';
+import { briefOf, noResults, resultsAfter } from '#ops/console/testing/results.ts';
 import { runSync } from '#shared/concurrency/cooperative.ts';
 import { checkGraph } from '#shared/workflow/graph/graph.ts';
 import { draft, kinds } from './drafts.ts';
@@ -122,6 +122,27 @@ describe('a step alone', () => {
     expect([linesOf(part), missing]).toEqual([['start.output>lone'], []]);
     expect(faultsOf(part)).toEqual([]);
   });
+});
+
+test('a test of a part leaves other results as they are, and those that were given to it; one of all replaces them', () => {
+  const event = (nodeID: string, isPinned = false) => ({
+    ...{ nodeID, frame: [], status: 'SUCCESS', exit: null, output: {}, seq: 1, attempt: 1 },
+    ...(isPinned && { isPinned }),
+  });
+  const run = (instanceID: string, ...timeline: object[]) => ({ instanceID, timeline }) as never;
+  const ofRuns = (results: ReturnType<typeof resultsAfter>) =>
+    [...results].map(
+      ([
+        id,
+        {
+          run: { instanceID },
+        },
+      ]) => `${id} of ${instanceID}`,
+    );
+  const whole = resultsAfter(noResults, run('1', event('a'), event('b'), event('c')), false);
+  const part = resultsAfter(whole, run('2', event('a', true), event('b')), true);
+  expect(ofRuns(part)).toEqual(['a of 1', 'b of 2', 'c of 1']);
+  expect(ofRuns(resultsAfter(part, run('3', event('a', true)), false))).toEqual(['a of 3']);
 });
 
 test('a pinned result is saved with its step, and taken away again', () => {

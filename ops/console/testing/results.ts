@@ -14,12 +14,12 @@ export type Results = ReadonlyMap<string, StepResult>;
 
 export const noResults: Results = new Map();
 
-/** The results after a test of one step alone keep those of the steps that were given to it. */
-export function resultsAfter(before: Results, run: Run, isAlone: boolean): Results {
-  const found = new Map(isAlone ? before : noResults);
+/** The results after a test. Those of a part of the graph leave the others as they are, and so do outputs that were given. */
+export function resultsAfter(before: Results, run: Run, isPartial: boolean): Results {
+  const found = new Map(isPartial ? before : noResults);
   for (const steps of nodesOf(run.timeline)) {
     const wasGiven = steps.steps.every(({ last }) => last.isPinned === true);
-    if (isAlone && wasGiven && before.has(steps.nodeID)) continue;
+    if (isPartial && wasGiven && before.has(steps.nodeID)) continue;
     found.set(steps.nodeID, { run, steps });
   }
   return found;

@@ -43,9 +43,9 @@ export function useTests({ tenantID, workflowID, graph, kinds, options, testID, 
   const [results, setResults] = useState<Results>(noResults);
   const [settings, saveSettings] = useTestSettings(workflowID);
   const [asked, ask] = useState<Target>();
-  const testsAlone = useRef(new Set<string>());
+  const partialTests = useRef(new Set<string>());
   const noteRun = useCallback((run: Run) => {
-    setResults((before) => resultsAfter(before, run, testsAlone.current.has(run.instanceID)));
+    setResults((before) => resultsAfter(before, run, partialTests.current.has(run.instanceID)));
   }, []);
   const start = useMutation({
     mutationFn: async ({ target, settings: { args, dryRun }, stopAfter, ...part }: Sent) => {
@@ -60,7 +60,7 @@ export function useTests({ tenantID, workflowID, graph, kinds, options, testID, 
       });
     },
     onSuccess: (instanceID, { target }) => {
-      if (target.kind === 'alone') testsAlone.current.add(instanceID);
+      if (target.kind !== 'all') partialTests.current.add(instanceID);
       noteTest(instanceID);
     },
   });
