@@ -68,7 +68,7 @@ describe('all that leads to a step', () => {
 });
 
 describe('a step alone', () => {
-  test('is reached by the results of the steps before it, whatever way they had taken', () => {
+  test('is reached by the results of the steps before it, by any way that they had taken', () => {
     const {
       part,
       given: taken,

@@ -37,8 +37,8 @@ export interface StepAlone {
 }
 
 /**
- * A graph in which a step is run alone: the steps before it stand in one line, whatever the branches between them, so that the
- * step is reached by their results. The steps that repeat it are run, for their first item.
+ * A graph in which a step is run alone: the steps before it stand in one line, without the branches between them, so that
+ * the step is reached by their results. The steps that repeat it are run, for their first item.
  */
 export function partAlone(
   graph: EditedGraph,
