@@ -1,7 +1,7 @@
 /** The pure parts of graphs in the console: exits, bodies, the layout, edits, and words for steps. */
 import { describe, expect, test } from 'vitest';
 import { copied, stepsIn, withCopies } from '#ops/console/editor/clipboard.ts';
-import { bodyOf, type Draft, draftOf, optionsOf } from '#ops/console/editor/draft.ts';
+import { type Draft, draftOf, optionsOf } from '#ops/console/editor/draft.ts';
 import {
   reconfigured,
   tidied,

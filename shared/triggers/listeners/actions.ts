@@ -6,8 +6,8 @@ import { idOf, inputsOf } from '../../core/schema/reference.ts';
 import { shownFor } from '../../core/schema/shown-for.ts';
 import { codeFault } from '../../workflow/check-syntax.ts';
 import { Comparison, Logic } from '../../workflow/nodes/kinds/condition.ts';
-import { faultsOf, hasBraces, textsOf } from '../../workflow/templates/templates.ts';
 import { faultsOf, hasBraces } from '../../workflow/templates/expressions.ts';
+import { textsOf } from '../../workflow/templates/templates.ts';
 
 const inputValues = JsonObject.optional().meta({
   title: 'Inputs',

@@ -133,7 +133,7 @@ const base64 = Buffer.from('a key of bytes').toString('base64');
 const authentications: Record<string, Partial<WebhookOptions>> = {
   none: { authType: 'none' },
   basic: { authType: 'basic', username: 'a "user" of $HOME', password: SECRET },
-  // Of headers, only the letters of ASCII are read in the same way by all.
+  // Only ASCII letters are read in the same way in headers by all.
   bearer: { authType: 'bearer', bearerToken: SECRET.replace('ü', 'u') },
   header: { authType: 'header', authSecret: SECRET.replace('ü', 'u') },
   query_param: { authType: 'query_param', authSecret: SECRET },

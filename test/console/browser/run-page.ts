@@ -53,11 +53,13 @@ export function runPageTests(stage: () => Stage): void {
     // Enter leads to the panel of a step, Escape back to the step.
     await page.locator('.react-flow__node[data-id="rows"]').press('Enter');
     await panel.getByRole('heading', { name: 'Prepare the rows' }).waitFor();
-    await expect.poll(() => panel.evaluate((element) => element.matches(':focus'))).toBe(true);
+    await expect.poll(() => panel.evaluate((element: Matched) => element.matches(':focus'))).toBe(true);
     await page.keyboard.press('Escape');
     await panel.waitFor({ state: 'hidden' });
     await expect
-      .poll(() => page.locator('.react-flow__node[data-id="rows"]').evaluate((element) => element.matches(':focus')))
+      .poll(() =>
+        page.locator('.react-flow__node[data-id="rows"]').evaluate((element: Matched) => element.matches(':focus')),
+      )
       .toBe(true);
     await page.getByRole('button', { name: 'Show the step' }).click();
     await panel.getByRole('heading', { name: 'Send the rows' }).waitFor();
@@ -133,4 +135,9 @@ export function runPageTests(stage: () => Stage): void {
     await page.getByRole('button', { name: 'Resume Begins later' }).click();
     await page.getByRole('region', { name: 'Paused' }).waitFor({ state: 'hidden' });
   });
+}
+
+/** An element, for which this project has no type. */
+interface Matched {
+  matches(selector: string): boolean;
 }
