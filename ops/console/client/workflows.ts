@@ -82,6 +82,14 @@ export async function saveWorkflow(
   return (await body(rest.PATCH(WORKFLOW, { params, body: change }))).workflow;
 }
 
+/** Changes what all versions share, of which no version is made. */
+export async function changeWorkflow(
+  path: WorkflowIDs,
+  change: Pick<Schemas['WorkflowUpdate'], 'workflowDescription' | 'isDisabled'>,
+): Promise<Schemas['Workflow']> {
+  return (await body(rest.PATCH(WORKFLOW, { params: { path }, body: change as Schemas['WorkflowUpdate'] }))).workflow;
+}
+
 export async function testWorkflow(tenantID: string, test: Schemas['WorkflowTest']): Promise<string> {
   const params = { path: { tenantID } };
   return (await body(rest.POST('/api/v1/tenants/{tenantID}/workflows/test', { params, body: test }))).instanceID;

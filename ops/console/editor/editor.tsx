@@ -176,10 +176,12 @@ export function Editor({ tenantID, workflow, kinds, step, onReload }: Props) {
         {dialog === 'settings' && (
           <WorkflowSettings
             ids={ids}
+            workflow={base}
             draft={draft}
             kinds={kinds}
             faults={optionFaults}
             onChange={change}
+            onChanged={(next) => setBase((before) => ({ ...before, ...next }))}
             onClose={() => setDialog(undefined)}
           />
         )}

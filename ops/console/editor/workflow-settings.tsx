@@ -1,6 +1,7 @@
 import { Button, Group, Modal, Skeleton, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useMay } from '../client/may.ts';
+import type { Schemas } from '../client/types.ts';
 import { saveWorkflowRetention, type WorkflowIDs, workflowRetentionRead } from '../client/workflows.ts';
 import type { Kinds } from '../graph/kinds.ts';
 import { InputList } from '../inputs/list.tsx';
@@ -8,6 +9,7 @@ import { Section } from '../settings/form.tsx';
 import { RunRetention } from '../settings/run-retention.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { type Config, type Draft, faultsWithin, withOptions } from './draft.ts';
+import { About } from './settings/about.tsx';
 import { Beginning } from './settings/begin.tsx';
 import { Completion } from './settings/completion.tsx';
 import { Failures } from './settings/failures.tsx';
@@ -16,16 +18,20 @@ import { Times } from './settings/times.tsx';
 
 interface Props {
   ids: WorkflowIDs;
+  workflow: Schemas['Workflow'];
   draft: Draft;
   kinds: Kinds;
   /** Faults of the options of the workflow, by dotted paths. */
   faults: ReadonlyMap<string, string>;
   onChange: (change: (draft: Draft) => Draft, what?: string) => void;
+  /** The workflow has another description, or was disabled or enabled. */
+  onChanged: (change: Partial<Schemas['Workflow']>) => void;
   onClose: () => void;
 }
 
-/** Settings for all runs of a workflow. They are part of its draft, but for the time for which ended runs are kept. */
-export function WorkflowSettings({ ids, draft, kinds, faults, onChange, onClose }: Props) {
+/** Settings of a workflow. Those that its runs depend on are part of its draft; the last two count at once. */
+export function WorkflowSettings(props: Props) {
+  const { ids, workflow, draft, kinds, faults, onChange, onChanged, onClose } = props;
   const retention = useQuery(workflowRetentionRead(ids));
   const mayChange = useMay(`workflow:${ids.workflowID}`)('workflow.update');
   const set = (change: Config) => onChange((old) => withOptions(old, change), `options ${Object.keys(change)}`);
@@ -58,6 +64,7 @@ export function WorkflowSettings({ ids, draft, kinds, faults, onChange, onClose 
         <Section title="After a crash">
           <Saving {...option} />
         </Section>
+        <Text size="sm">These are saved by themselves, and count at once:</Text>
         {retention.error && <Problem error={retention.error} onRetry={() => void retention.refetch()} />}
         {retention.isPending && <Skeleton h={200} />}
         {retention.data && (
@@ -69,6 +76,12 @@ export function WorkflowSettings({ ids, draft, kinds, faults, onChange, onClose 
             send={(change) => saveWorkflowRetention(ids, change)}
           />
         )}
+        <About
+          ids={ids}
+          workflow={workflow}
+          mayChange={mayChange}
+          onSaved={({ workflowDescription, isDisabled }) => onChanged({ workflowDescription, isDisabled })}
+        />
         <Group justify="flex-end">
           <Button onClick={onClose}>Done</Button>
         </Group>

@@ -236,6 +236,14 @@ export function workflowTests(stage: () => Stage): void {
     await failures.getByText('received 11').waitFor();
     forgetRefusals(stage(), 400);
     await failures.getByLabel('Retries').first().fill('1');
+    const about = dialog.getByRole('region', { name: 'About' });
+    await about.getByLabel('Description').fill('Limits all it can');
+    await about.getByLabel('Disabled').check();
+    await about.getByRole('button', { name: 'Save' }).click();
+    await about.getByText('Saved.').waitFor();
+    await about.getByLabel('Disabled').uncheck();
+    await about.getByRole('button', { name: 'Save' }).click();
+    await about.getByText('Saved.').waitFor();
     await dialog.getByRole('button', { name: 'Done' }).click();
     await page.getByRole('button', { name: 'Publish' }).click();
     await page.getByText('Version 2, published').waitFor();
@@ -253,6 +261,7 @@ export function workflowTests(stage: () => Stage): void {
       nodeDefaults: { http: { retryLimit: 5 } },
       theme: 'dark',
     });
+    expect(body.workflow).toMatchObject({ workflowDescription: 'Limits all it can', isDisabled: false });
   });
 
   test('an empty tenant starts from a sample, which its Home installs and which runs', async () => {
