@@ -253,6 +253,8 @@ const reasonsWithoutKey: Record<string, string> = {
   'post /api/v1/tenants/:tenantID/listeners/:listenerID/events/purge':
     'repeated, it finds no event in that state any more',
   'post /api/v1/tenants/:tenantID/workflows/data-collection/:collectionRequestID/submit': 'the first answer counts',
+  'post /api/v1/tenants/:tenantID/listeners/:listenerID/test-delivery':
+    'each is a delivery of its own, as those of senders are',
   'post /webhooks/v1/inbound/:tenantID/:pathSuffix':
     'the sender has no identity; the listener says what makes two deliveries one',
   'post /webhooks/v1/inbound/:listenerID':

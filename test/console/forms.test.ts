@@ -100,6 +100,8 @@ test('choices keep the type of their values, and a value twice is one of them', 
   ]);
   expect(choicesOf({ oneOf: [{ const: 2, title: 'Two' }] })).toEqual([{ sets: 2, value: '2', label: 'Two' }]);
   expect(choicesOf({ oneOf: [{ type: 'string' }] })).toBeUndefined();
+  const fields = { key: { type: 'string' }, old: { type: 'string', deprecated: true } };
+  expect(layoutOf({ properties: fields }).elements).toEqual([control('#/properties/key')]);
   expect(wordsOf('#/properties/connectionOption')).toBe('Connection option');
 });
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { planText } from '#ops/console/query/view.ts';
+import { planText } from '#ops/console/query/plan-text.ts';
 
 test.each([
   { of: 'PostgreSQL', result: [{ 'QUERY PLAN': [{ Plan: { Rows: 3 } }] }], lines: ['[', '  {', '    "Plan": {'] },

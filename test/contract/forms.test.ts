@@ -68,6 +68,20 @@ test('a field that takes any JSON has its title and its description beside no re
   expect(named).toEqual([]);
 });
 
+test('a field whose values have names has one for each', () => {
+  const wrong: string[] = [];
+  let count = 0;
+  for (const { name, schema } of forms)
+    eachObject(schema, ({ enum: values = [], 'x-enumNames': names, title }) => {
+      if (!Array.isArray(names)) return;
+      count += 1;
+      if (names.length !== values.length || !names.every((one) => typeof one === 'string' && one))
+        wrong.push(`${name} ${title}`);
+    });
+  expect(wrong).toEqual([]);
+  expect(count).toBeGreaterThan(2);
+});
+
 test('a field that counts for some values of another one names one beside it, and values that this takes', () => {
   const wrong: string[] = [];
   let count = 0;

@@ -157,7 +157,17 @@ function json(body: Json): Reply {
   return { status: 200, headers: {}, body };
 }
 
+/** The reason for which a handshake is refused; undefined if it is answered. */
+export function refusalIn({ status, body }: Reply): { status: number; code: string; message: string } | undefined {
+  if (status !== REFUSED) return undefined;
+  // Safe: `refused` makes the only answers with this status.
+  const { error } = body as unknown as { error: { code: string; message: string } };
+  return { status, ...error };
+}
+
+const REFUSED = 403;
+
 function refused(why: string): Reply {
   const error = { code: 'INVALID_REQUEST', message: `This handshake is refused: ${why}` };
-  return { status: 403, headers: {}, body: { success: false, error } };
+  return { status: REFUSED, headers: {}, body: { success: false, error } };
 }

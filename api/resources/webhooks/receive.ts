@@ -1,6 +1,5 @@
 import { AppError } from '#shared/core/errors.ts';
 import type { JsonObject } from '#shared/core/json.ts';
-import { isUnreadableSecret } from '#shared/core/key-ring.ts';
 import type { WebhookOptions } from '#shared/datasources/types/webhook.ts';
 import { takesMethod } from '#shared/triggers/listeners/endpoint-path.ts';
 import type { ReadListener } from '#shared/triggers/listeners/listener-reader.ts';
@@ -9,9 +8,10 @@ import type { ApiContext } from '../../context/context.ts';
 import { ID } from '../../http/fields/id.ts';
 import type { Request, Response } from '../../http/route/route.ts';
 import { acceptDelivery } from './accept.ts';
-import { send } from './answer.ts';
+import { type Reply, send } from './answer.ts';
 import { calledURL, PREFIX } from './called-url.ts';
-import { isSignedToken, signedHandshakeOf, unsignedHandshakeOf } from './handshakes.ts';
+import { isSignedToken, refusalIn, signedHandshakeOf, unsignedHandshakeOf } from './handshakes.ts';
+import { openOptions } from './open-options.ts';
 import { decompressBody, readRawBody } from './read-body.ts';
 import { recordRefusal, type SeenDelivery } from './record-refusal.ts';
 import { type Delivery, type Proof, proofOf } from './signatures.ts';
@@ -44,7 +44,12 @@ async function receive({ request, response, context, seen }: Receiving): Promise
   const url = calledURL(request, options, context.config.console.publicURL);
   const isHead = request.method === 'HEAD';
   const early = unsignedHandshakeOf(deliveryOf(request, { url, body: Buffer.alloc(0) }), options);
-  if (early) return send(response, early, { isHead });
+  const answerHandshake = (reply: Reply) => {
+    const error = refusalIn(reply);
+    if (error) recordRefusal(context, request, { ...seen, error });
+    send(response, reply, { isHead });
+  };
+  if (early) return answerHandshake(early);
   requireMethod(request, response, options);
   // HEAD asks what GET would answer, and changes nothing.
   if (isHead) return send(response, { status: config.responseStatusCode, headers: {}, body: null }, { isHead });
@@ -56,7 +61,7 @@ async function receive({ request, response, context, seen }: Receiving): Promise
   const sent = deliveryOf(request, { url, body: await readRawBody(request, limits) });
   seen.body = sent.body;
   const withBody = sent.body.length > 0 ? unsignedHandshakeOf(sent, options) : undefined;
-  if (withBody) return send(response, withBody);
+  if (withBody) return answerHandshake(withBody);
   const proof: Proof = isSignedToken(sent, options)
     ? { fault: 'the body is that of a handshake' }
     : proofOf(sent, options);
@@ -64,7 +69,7 @@ async function receive({ request, response, context, seen }: Receiving): Promise
     throw new AppError('INVALID_REQUEST', `This delivery is refused: ${proof.fault}`, { status: 401 });
   const delivery = { ...sent, body: await decompressBody(request, sent.body, limits) };
   const handshake = signedHandshakeOf(delivery, options);
-  if (handshake) return send(response, handshake);
+  if (handshake) return answerHandshake(handshake);
   const left = new AbortController();
   response.once('close', () => left.abort());
   const { path, rawHeaders } = request;
@@ -74,19 +79,6 @@ async function receive({ request, response, context, seen }: Receiving): Promise
   };
   const { reply } = await acceptDelivery(context, proven, left.signal);
   send(response, reply);
-}
-
-/** 503 and not the 409 of other requests: the sender shall send it again. */
-function openOptions(listener: ReadListener): WebhookOptions {
-  try {
-    // Safe: this is what the type's own schema has parsed.
-    return listener.options() as WebhookOptions;
-  } catch (error) {
-    if (!isUnreadableSecret(error)) throw error;
-    const message =
-      "This listener cannot check deliveries: its datasource's secret was sealed with a key that is not here";
-    throw new AppError('UNAVAILABLE', message, { cause: error, retryAfter: 60 });
-  }
 }
 
 /**

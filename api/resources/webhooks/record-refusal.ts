@@ -1,4 +1,3 @@
-import type { AppError } from '#shared/core/errors.ts';
 import { MASK } from '#shared/core/schema/secret.ts';
 import type { WebhookOptions } from '#shared/datasources/types/webhook.ts';
 import type { ReadListener } from '#shared/triggers/listeners/listener-reader.ts';
@@ -26,15 +25,22 @@ const MAX_VALUE = 200;
 export function recordRefusal(
   { runs: { ingestion } }: ApiContext,
   request: Request,
-  { listener, body, error }: SeenDelivery & { error: AppError },
+  { listener, body, error }: SeenDelivery & { error: Fault },
 ): void {
   if (listener) ingestion.refusals.record(listener.id, () => describe(request, { listener, body, error }));
+}
+
+/** The answer to the sender. */
+interface Fault {
+  status: number;
+  code: string;
+  message: string;
 }
 
 interface Refused {
   listener: ReadListener;
   body: Buffer | undefined;
-  error: AppError;
+  error: Fault;
 }
 
 function describe(request: Request, { listener, body, error }: Refused): Refusal {

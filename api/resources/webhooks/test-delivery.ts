@@ -7,6 +7,7 @@ import { webhook } from '#shared/triggers/listeners/types/webhook.ts';
 import { tenantRoute } from '../../context/routes.ts';
 import { acceptDelivery } from './accept.ts';
 import { calledURL, PREFIX } from './called-url.ts';
+import { openOptions } from './open-options.ts';
 import { curlOf, signDelivery, type TestDelivery as TestedDelivery } from './sign-delivery.ts';
 import { type Delivery, proofOf } from './signatures.ts';
 import { TestDelivered, TestDelivery, TestDeliveryQuery, TestedListener } from './test-schemas.ts';
@@ -105,6 +106,5 @@ function asReceived(
 function webhookOptions(listener: ReadListener): WebhookOptions {
   if (listener.type !== webhook.type)
     throw new AppError('CONFLICT', `A listener of type ${listener.type} has no address to deliver to`);
-  // Safe: this is what the type's own schema has parsed.
-  return listener.options() as WebhookOptions;
+  return openOptions(listener);
 }

@@ -7,8 +7,8 @@ import { InputFields } from '../ui/declared-inputs.tsx';
 import { faultsIn } from '../ui/faults.ts';
 import { JSONView } from '../ui/json.tsx';
 import { Problem } from '../ui/problem.tsx';
+import { planText } from './plan-text.ts';
 import { Result } from './result.tsx';
-import { planText } from './view.ts';
 
 interface Props {
   /** Declared inputs, which are asked for. */

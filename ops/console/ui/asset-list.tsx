@@ -1,4 +1,4 @@
-import { Checkbox, Paper, Select, Skeleton, Text } from '@mantine/core';
+import { Checkbox, Group, Paper, Select, Skeleton, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import type { ListFilter } from '../client/list-filter.ts';
@@ -48,19 +48,21 @@ export function AssetList<T>(props: Props<T>) {
     <>
       <PageTitle title={title}>{actions}</PageTitle>
       <Filters {...props} folders={folders}>
-        <FolderTools
-          {...{ tenantID, entityType, folders }}
-          current={folders.find(({ id }) => id === filter.folderID)}
-          onCurrent={open}
-        />
-        {chosen.length > 0 && (
-          <MoveChosen
+        <Group gap="xs" align="end">
+          <FolderTools
             {...{ tenantID, entityType, folders }}
-            what={countOf(chosen.length, ...nouns[entityType])}
-            ids={chosen}
-            onMoved={() => setMarked(new Set())}
+            current={folders.find(({ id }) => id === filter.folderID)}
+            onCurrent={open}
           />
-        )}
+          {chosen.length > 0 && (
+            <MoveChosen
+              {...{ tenantID, entityType, folders }}
+              what={countOf(chosen.length, ...nouns[entityType])}
+              ids={chosen}
+              onMoved={() => setMarked(new Set())}
+            />
+          )}
+        </Group>
       </Filters>
       {error && <Problem error={error} onRetry={() => void refetch()} />}
       {!data && !error && <Skeleton h={240} />}

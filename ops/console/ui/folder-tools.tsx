@@ -1,4 +1,4 @@
-import { Button, Group, Select, TextInput } from '@mantine/core';
+import { Button, Select, TextInput } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import {
@@ -32,7 +32,7 @@ export function FolderTools({ tenantID, entityType, folders, current, onCurrent 
   const close = () => setAsked(undefined);
   const mayChange = current && may('folder.update');
   return (
-    <Group gap="xs" align="end">
+    <>
       {may('folder.create') && (
         <Button size="xs" variant="default" onClick={() => setAsked('new')}>
           New folder
@@ -88,7 +88,7 @@ export function FolderTools({ tenantID, entityType, folders, current, onCurrent 
           onClose={close}
         />
       )}
-    </Group>
+    </>
   );
 }
 

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { namedEnum } from '../../core/schema/enum-names.ts';
 import { secret } from '../../core/schema/secret.ts';
 import { shownFor } from '../../core/schema/shown-for.ts';
 import { connectionName } from '../fields/connection.ts';
@@ -16,21 +17,21 @@ const handshakeName = z
   .regex(/^[\x21-\x7e]*$/, 'must be a name without spaces');
 
 /** How a delivery proves where it comes from. The last seven are methods of single providers, and of the standard that several follow. */
-const AuthType = z.enum([
-  'none',
-  'basic',
-  'bearer',
-  'header',
-  'query_param',
-  'hmac',
-  'standard_webhooks',
-  'stripe',
-  'github',
-  'slack',
-  'shopify',
-  'gitlab',
-  'twilio',
-]);
+const AuthType = namedEnum({
+  none: 'None: anyone may send',
+  basic: 'User and password',
+  bearer: 'Bearer token',
+  header: 'Secret in a header',
+  query_param: 'Secret in a parameter',
+  hmac: 'HMAC signature',
+  standard_webhooks: 'Standard Webhooks, Svix',
+  stripe: 'Stripe',
+  github: 'GitHub, Meta',
+  slack: 'Slack',
+  shopify: 'Shopify',
+  gitlab: 'GitLab',
+  twilio: 'Twilio',
+});
 
 /** Requests by which a provider asks whether an address is meant to receive its deliveries. */
 const Handshake = z.enum([
@@ -85,7 +86,7 @@ export const webhook = defineDatasource({
       authType: AuthType.default('none').meta({
         title: 'Authentication',
         description:
-          'How a delivery proves where it comes from. `header`, `query_param`: it has the secret. `hmac`: it is signed with the secret. `standard_webhooks` and names of providers: signed as they do it',
+          'How a delivery proves where it comes from: it has a password or a secret, or it is signed with a secret, by a method of your own or as a provider does it',
       }),
       username: text
         .default('')

@@ -210,7 +210,7 @@ export function listenerTests(stage: () => Stage): void {
     const shown = (name: string) => dialog.getByLabel(name, { exact: true }).count();
     expect([await shown('Secret'), await shown('User'), await shown('Bearer token')]).toEqual([0, 0, 0]);
     await dialog.getByRole('combobox', { name: 'Authentication' }).click();
-    await page.getByRole('option', { name: 'github' }).click();
+    await page.getByRole('option', { name: 'GitHub' }).click();
     await dialog.getByLabel('Secret', { exact: true }).fill('of both sides');
     expect([await shown('User'), await shown('Bearer token'), await shown('Algorithm')]).toEqual([0, 0, 0]);
     await expectAccessible(page, { name: 'listener-datasource', shows: 'Previous secret', schemes: ['light'] });

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { Json } from '../../../core/json.ts';
+import { namedEnum } from '../../../core/schema/enum-names.ts';
 import { shownFor } from '../../../core/schema/shown-for.ts';
 import { orderBy } from '../order-key.ts';
 import { defineListener } from './define-listener.ts';
@@ -13,9 +14,10 @@ export const webhook = defineListener({
   label: 'Webhook',
   hasEndpoint: true,
   config: z.object({
-    answerMode: z.enum(['ack', 'result']).default('ack').meta({
+    answerMode: namedEnum({ ack: 'At once', result: 'With the result of the workflow' }).default('ack').meta({
       title: 'Answer',
-      description: '`ack`: at once, when the delivery is stored. `result`: when the workflow that it starts has ended',
+      description:
+        'When the sender gets it: when the delivery is stored, or when the workflow that it starts has ended',
     }),
     responseStatusCode: z
       .int()
@@ -37,11 +39,19 @@ export const webhook = defineListener({
         title: 'Wait for the result (s)',
         description: 'The answer is 202 if the workflow takes longer',
       }),
-    dedupBy: z.enum(['auto', 'none', 'header', 'query', 'body']).default('auto').meta({
-      title: 'Duplicates',
-      description:
-        'What makes two deliveries one. `auto`: the id that the sender signs, or all that it signs; without a signature `Idempotency-Key`; `header` and `query`: the value of `dedupField`; `body`: equal bodies',
-    }),
+    dedupBy: namedEnum({
+      auto: 'By what is signed',
+      none: 'None',
+      header: 'By a header',
+      query: 'By a parameter',
+      body: 'By equal bodies',
+    })
+      .default('auto')
+      .meta({
+        title: 'Duplicates',
+        description:
+          'What makes two deliveries one. By what is signed: the id that the sender signs, or all that it signs; without a signature the header Idempotency-Key',
+      }),
     dedupField: z
       .string()
       .max(100)
