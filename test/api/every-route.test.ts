@@ -221,6 +221,7 @@ const changingNoAsset: Record<string, string> = {
   'post /api/v1/tenants/:tenantID/listeners/:listenerID/events/redrive': ofEvents,
   'post /api/v1/tenants/:tenantID/listeners/:listenerID/events/purge': ofEvents,
   'post /api/v1/tenants/:tenantID/listeners/:listenerID/events/:eventID/redrive': ofEvents,
+  'post /api/v1/tenants/:tenantID/listeners/:listenerID/test-delivery': ofEvents,
   'post /api/v1/tenants/:tenantID/listeners/:listenerID/events/:eventID/replay': ofEvents,
   'post /api/v1/tenants/:tenantID/listeners/:listenerID/events/:eventID/shadow-replay': ofEvents,
 };
