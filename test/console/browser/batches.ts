@@ -8,13 +8,18 @@ export function batchTests(stage: () => Stage): void {
   test('a batch says how many of its runs have ended and which failed, leads to them and back, and is cancelled', async () => {
     const { cluster, tenant, page, go, path } = stage();
     const client = cluster.as(tenant.creator).in(tenant);
-    const code = `if (ctx.input.n > 1) throw new Error('too many'); return ctx.input.n;`;
+    const isFirst = [{ operator: 'equals', leftValue: '{{ctx.input.n}}', rightValue: 1 }];
     const nodes = {
       start: { type: 'start' },
-      work: { type: 'javascript', code },
+      check: { type: 'condition', branches: [{ id: 'first', conditions: isFirst }] },
+      fail: { type: 'end', status: 'failure', message: 'too many' },
       wait: { type: 'delay', delayMinutes: 60 },
     };
-    const { id } = await aWorkflow(cluster, { tenant, title: 'In bulk', ...graph(nodes, ['start>work', 'work>wait']) });
+    const { id } = await aWorkflow(cluster, {
+      tenant,
+      title: 'In bulk',
+      ...graph(nodes, ['start>check', 'check:first>wait', 'check:default>fail']),
+    });
     const items = [1, 2, 3].map((n) => ({ args: { n } }));
     await client.post(`T/workflows/${id}/execute/bulk`, { items, label: 'Orders of March' });
 
@@ -31,7 +36,7 @@ export function batchTests(stage: () => Stage): void {
     await expectAccessible(page, { name: 'batch', shows: 'Failed runs' });
     await page.setViewportSize({ width: 1280, height: 800 });
     await failed.getByRole('link').first().click();
-    await page.getByRole('complementary', { name: 'Step' }).getByText('too many').waitFor();
+    await page.getByText('too many').first().waitFor();
     const batch = page.locator('.facts').getByRole('link', { name: /^[0-9a-f]{8}$/ });
     await batch.click();
     await page.getByRole('button', { name: 'Cancel what has not ended' }).click();
