@@ -1,3 +1,4 @@
+import '@mantine/core/styles/Tabs.css';
 import { Tabs } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { Status } from '../ui/status.tsx';

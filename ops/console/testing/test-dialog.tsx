@@ -33,20 +33,23 @@ export function TestDialog({ ids, tests, target, nodes, definitions, nameOf }: P
   const [dryRun, setDryRun] = useState(settings.dryRun);
   const close = () => tests.ask(undefined);
   const start = useMutation({
-    mutationFn: async () => tests.runWith(target, { args: input ?? {}, dryRun } satisfies TestSettings),
-    onSuccess: close,
+    mutationFn: () => tests.runWith(target, { args: input ?? {}, dryRun } satisfies TestSettings),
+    // Faults of steps are shown at the graph, those of inputs here.
+    onSettled: (_, error) => (faultsIn('args', error).size > 0 ? undefined : close()),
   });
+  const faults = faultsIn('args', start.error);
   const pinned = nodes.filter(({ id }) => Object.hasOwn(pinsOf(nodes), id));
   return (
-    <FormDialog title={titleOf(target, nameOf)} verb="Start the test" size="lg" save={start} onClose={close}>
+    <FormDialog
+      title={titleOf(target, nameOf)}
+      verb="Start the test"
+      size="lg"
+      save={start}
+      faults={faults}
+      onClose={close}
+    >
       <PastInputs ids={ids} onInputs={take} />
-      <RunInputs
-        key={taken}
-        definitions={definitions}
-        value={input}
-        onChange={setInput}
-        faults={faultsIn('args', tests.start.error)}
-      />
+      <RunInputs key={taken} definitions={definitions} value={input} onChange={setInput} faults={faults} />
       <Checkbox
         label="Without writes"
         description="Steps that would change something elsewhere say so and do not"

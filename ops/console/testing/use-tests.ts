@@ -97,10 +97,11 @@ export function useTests({ tenantID, workflowID, graph, kinds, options, testID, 
     return partAlone(graph, kinds, id, resultOf);
   }
 
-  const send = (target: Target, next: TestSettings) => {
+  /** Throws what the API refuses; `start` has the error, too. */
+  const send = async (target: Target, next: TestSettings) => {
     const { stopAfter, ...part } = partOf(target) ?? {};
     if (part.nodes && part.edges)
-      start.mutate({
+      await start.mutateAsync({
         target,
         settings: next,
         ...{ nodes: part.nodes, edges: part.edges },
@@ -127,10 +128,10 @@ export function useTests({ tenantID, workflowID, graph, kinds, options, testID, 
     aloneOf,
     isReached: (id: string) => partUpTo(graph, kinds, id) !== undefined,
     /** Starts a test with the inputs of the one before; asks for them if there are none. */
-    run: (target: Target) => (isInputNeeded ? ask(target) : send(target, settings)),
-    runWith: (target: Target, next: TestSettings) => {
+    run: (target: Target) => (isInputNeeded ? ask(target) : void send(target, settings).catch(() => undefined)),
+    runWith: async (target: Target, next: TestSettings) => {
       saveSettings(next);
-      send(target, next);
+      await send(target, next);
     },
   };
 }
