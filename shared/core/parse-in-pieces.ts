@@ -85,7 +85,9 @@ function* findParts(text: string, maxLevels: number): Generator<void, Large | un
 class Finder {
   readonly #text: string;
   readonly #maxLevels: number;
+  /** Those around the place are the first `#depth`. The others are used again, so that a million small objects make no garbage. */
   readonly #open: Open[] = [];
+  #depth = 0;
   #root: Large | undefined;
   #at = 0;
   #isInString = false;
@@ -115,7 +117,7 @@ class Finder {
 
   end(): Large | undefined {
     const root = this.#root;
-    if (this.#open.length > 0) throw new SyntaxError('Unexpected end of JSON input');
+    if (this.#depth > 0) throw new SyntaxError('Unexpected end of JSON input');
     if (root && !isBlank(this.#text, 0, root.start)) throw syntaxError(this.#text, 0);
     if (root && !isBlank(this.#text, root.end, this.#text.length)) throw syntaxError(this.#text, root.end);
     return root;
@@ -128,23 +130,33 @@ class Finder {
 
   /** Ends a part at a comma if it is long enough. */
   #endMember(): void {
-    const top = this.#open.at(-1);
-    if (!top) return;
+    if (this.#depth === 0) return;
+    const top = this.#open[this.#depth - 1] as Open;
     if (top.large || this.#at - top.from >= PIECE) endPart(top, this.#at);
     top.member = this.#at + 1;
   }
 
   #begin(isList: boolean): void {
     const start = this.#at;
-    this.#open.push({ start, isList, from: start + 1, member: start + 1, large: undefined, parts: undefined });
-    if (this.#open.length > this.#maxLevels) throw new TooDeep();
+    const used = this.#open[this.#depth];
+    if (used) {
+      used.start = start;
+      used.isList = isList;
+      used.from = start + 1;
+      used.member = start + 1;
+      used.large = undefined;
+      used.parts = undefined;
+    } else this.#open.push({ start, isList, from: start + 1, member: start + 1, large: undefined, parts: undefined });
+    this.#depth += 1;
+    if (this.#depth > this.#maxLevels) throw new TooDeep();
   }
 
   #close(isList: boolean): void {
-    const closed = this.#open.pop();
+    const closed = this.#open[this.#depth - 1];
     if (!closed || closed.isList !== isList) throw syntaxError(this.#text, this.#at);
+    this.#depth -= 1;
     const large = close(closed, this.#at);
-    const parent = this.#open.at(-1);
+    const parent = this.#open[this.#depth - 1];
     if (large && parent) beginPart(parent, large);
     else if (large) this.#root ??= large;
   }
