@@ -140,7 +140,7 @@ export function NewQuery({ tenantID, forms, datasourceID, onCreated }: Props) {
             definitions={found.whole.inputDefinitions}
             note={
               draft
-                ? 'It is run as it stands, before it is created: what it changes is changed.'
+                ? '“Run” executes this text now, before the query is created. A statement that changes data changes it.'
                 : 'You may not run a query that is not saved.'
             }
             run={draft?.run}

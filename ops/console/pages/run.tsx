@@ -165,7 +165,7 @@ function Views({ shown, hasGraph, onChange }: ViewsProps) {
 function Version({ tenantID, run }: { tenantID: string; run: Run }) {
   const { workflowID, versionID, versionNumber } = run;
   const mayRead = useMay(`workflow:${workflowID ?? '*'}`)('workflow.read');
-  const words = versionNumber === null ? 'a graph that was not saved' : `version ${versionNumber}, the one that ran`;
+  const words = versionNumber === null ? 'A graph that was not saved' : `Version ${versionNumber}, the one that ran`;
   return (
     <Text size="sm" c="dimmed">
       {workflowID === null || versionNumber === null || !mayRead ? (

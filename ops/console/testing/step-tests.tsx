@@ -92,15 +92,15 @@ function Hints({ alone, isReached, nameOf }: HintProps) {
   const { map, missing = [], given = [] } = alone ?? {};
   const names = (ids: readonly string[]) => ids.map((one) => `“${nameOf(one)}”`).join(', ');
   const hints = [
-    !isReached && 'No way leads here from the start: connect the step, or run it alone.',
+    !isReached && 'No way leads here from the start: connect the step, or run only this step.',
     map !== undefined && `The items of “${nameOf(map)}” are runs of their own: it is run as a whole.`,
     map === undefined &&
       missing.length > 0 &&
-      `To run it alone, a result of ${names(missing)} is needed: run to here first, or pin a result there.`,
+      `“Run only this step” needs a result of ${names(missing)}: run to here first, or pin a result there.`,
     map === undefined &&
       missing.length === 0 &&
       given.length > 0 &&
-      `Alone, it is run with what is known of ${names(given)}.`,
+      `“Run only this step” takes the last results of ${names(given)}.`,
   ].filter((hint) => typeof hint === 'string');
   return hints.map((hint) => (
     <Text key={hint} size="xs" c="dimmed">

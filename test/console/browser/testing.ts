@@ -32,7 +32,7 @@ export function testingTests(stage: () => Stage): void {
     const panel = page.getByRole('complementary', { name: 'Step' });
     const card = (id: string) => page.locator(`.react-flow__node[data-id="${id}"]`);
     await card('sum').click();
-    await panel.getByText('a result of “List orders” is needed').waitFor();
+    await panel.getByText('needs a result of “List orders”').waitFor();
     expect(await panel.getByRole('button', { name: 'Run only this step' }).isDisabled()).toBe(true);
     await panel.getByRole('tab', { name: 'Result' }).click();
     await expectAccessible(page, { name: 'step-untested', shows: 'No test has reached this step yet' });
@@ -55,7 +55,7 @@ export function testingTests(stage: () => Stage): void {
 
     await panel.getByRole('tab', { name: 'Settings' }).click();
     await panel.getByRole('textbox', { name: 'Code' }).fill('return ctx.orders.wrong.length;');
-    await panel.getByText('Alone, it is run with what is known of “List orders”').waitFor();
+    await panel.getByText('“Run only this step” takes the last results of “List orders”').waitFor();
     await panel.getByRole('button', { name: 'Run only this step' }).click();
     await panel.getByRole('tab', { name: 'Result Failed' }).waitFor();
     await card('sum').getByText('Cannot read properties of undefined').waitFor();
@@ -143,7 +143,7 @@ export function testingTests(stage: () => Stage): void {
     await dialog.getByRole('textbox', { name: 'Inputs' }).fill('{"ids": [5, 6]}');
     await dialog.getByRole('button', { name: 'Start the test' }).click();
     await output.getByText('"next": 11').waitFor();
-    await panel.getByText('Alone, it is run with what is known of “Double”').waitFor();
+    await panel.getByText('“Run only this step” takes the last results of “Double”').waitFor();
     const { body } = await cluster.as(tenant.creator).in(tenant).get('T/workflows/instances?limit=1');
     await panel.getByRole('button', { name: 'Run only this step' }).click();
     await expect

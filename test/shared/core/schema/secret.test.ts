@@ -45,7 +45,7 @@ const options: JsonObject = {
   ],
   tokens: ['l1st-1', 'l1st-2'],
   perHost: { 'h.1': { key: 'r3cord' }, 'h/2': { key: 'r3cord-2' } },
-  either: { code: '0000' },
+  either: { code: '00000' },
   extra: { password: 'not declared' },
 };
 const masked = maskSecrets(Options, options);
@@ -84,7 +84,7 @@ test('a JSON schema marks its secret fields', () => {
 test('a sealed value holds no secret and opens to the original, in its own row only', () => {
   const sealed = sealSecrets(Options, options, path);
 
-  expect(JSON.stringify(sealed)).not.toMatch(/p4ss|c3rt|f4ll|t0ken|v4lue|l1st|r3cord|0000/);
+  expect(JSON.stringify(sealed)).not.toMatch(/p4ssword|c3rtificate|f4llback|t0ken|v4lue-|l1st-\d|r3cord|00000/);
   expect(openSecrets(Options, sealed, path)).toEqual(options);
   expect(() => openSecrets(Options, sealed, { ...path, context: 'datasource:2:options' })).toThrow(
     'sealed for another field',
