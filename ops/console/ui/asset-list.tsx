@@ -1,4 +1,4 @@
-import { Checkbox, Group, Paper, Select, Skeleton, Text } from '@mantine/core';
+import { Checkbox, Group, Paper, Skeleton, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import type { ListFilter } from '../client/list-filter.ts';
@@ -6,8 +6,8 @@ import { type Permission, useMay } from '../client/may.ts';
 import { foldersRead } from '../client/reads.ts';
 import type { Schemas } from '../client/types.ts';
 import { countOf } from './count.ts';
+import { FolderSelect } from './folder-select.tsx';
 import { FolderTools, MoveChosen } from './folder-tools.tsx';
-import { folderChoices } from './folder-tree.ts';
 import { PageTitle } from './page.tsx';
 import { Problem } from './problem.tsx';
 import { type Column, PageButtons, Table } from './table.tsx';
@@ -121,13 +121,11 @@ function Filters({ title, filter, onFilter, folders, children }: FiltersProps) {
           onSet={(search) => onFilter({ ...filter, search: search ?? '', cursor: '' })}
         />
         {folders.length > 0 && (
-          <Select
+          <FolderSelect
             label="Folder"
-            placeholder="Any"
-            clearable
-            clearButtonProps={{ 'aria-label': 'Any folder' }}
-            searchable
-            data={folderChoices(folders)}
+            none="Any"
+            clear="Any folder"
+            folders={folders}
             value={filter.folderID ?? null}
             onChange={(folderID) => onFilter({ ...filter, folderID: folderID ?? '', cursor: '' })}
           />

@@ -1,4 +1,4 @@
-import { Button, Select, TextInput } from '@mantine/core';
+import { Button, TextInput } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import {
@@ -12,7 +12,8 @@ import {
 } from '../client/folders.ts';
 import { useMay } from '../client/may.ts';
 import { Confirm } from './confirm.tsx';
-import { folderChoices, withinFolder } from './folder-tree.ts';
+import { FolderSelect } from './folder-select.tsx';
+import { withinFolder } from './folder-tree.ts';
 import { FormDialog } from './form.tsx';
 
 interface Props {
@@ -115,13 +116,11 @@ function FolderDialog({ title, verb, folders, initial, onSave, onClose }: Dialog
         onChange={({ currentTarget: { value } }) => setName(value)}
       />
       {folders.length > 0 && (
-        <Select
+        <FolderSelect
           label="In the folder"
-          placeholder="None: at the top"
-          clearable
-          clearButtonProps={{ 'aria-label': 'At the top' }}
-          searchable
-          data={folderChoices(folders)}
+          none="None: at the top"
+          clear="At the top"
+          folders={folders}
           value={parent}
           onChange={setParent}
         />
@@ -160,13 +159,10 @@ export function MoveChosen({ tenantID, entityType, folders, ids, what, onMoved }
       </Button>
       {isOpen && (
         <FormDialog title={`Move ${what}`} verb="Move" save={move} onClose={() => setOpen(false)}>
-          <Select
+          <FolderSelect
             label="To the folder"
-            placeholder="Out of every folder"
-            clearable
-            clearButtonProps={{ 'aria-label': 'Out of every folder' }}
-            searchable
-            data={folderChoices(folders)}
+            none="Out of every folder"
+            folders={folders}
             value={target}
             onChange={setTarget}
           />
