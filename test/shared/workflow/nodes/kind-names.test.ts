@@ -46,6 +46,7 @@ const otherMeanings: readonly [path: string, words: readonly string[], meaning: 
   ['api/resources/workflow-instances/rerun/schemas.ts', ['start'], 'a choice'],
   ['api/runs/wait-schemas.ts', ['delay'], 'a reason why a run waits'],
   ['api/runs/wait-reason.ts', ['delay'], 'a reason why a run waits'],
+  ['api/runs/reason-of-waits.ts', ['delay'], 'a reason why a run waits'],
   ['api/fleet/waiting-runs.ts', ['delay'], 'a reason why a run waits'],
   ['api/resources/workflow-instances/waiting.ts', ['delay'], 'a reason why a run waits'],
   ['ops/cli/runs.ts', ['start'], 'a choice'],
