@@ -60,7 +60,7 @@ function optionIssues({ type, options }: InputDefinition, at: number): Issue[] {
     new Set(options).size === options.length;
   if (isList && options.length > 0 && options.length <= MAX_OPTIONS) return [];
   const path = [at, 'options'];
-  return [{ path, message: mismatch(`1 to ${MAX_OPTIONS} different texts, none of them empty`, options, path) }];
+  return [{ path, message: mismatch(`1 to ${MAX_OPTIONS} different texts that are not empty`, options, path) }];
 }
 
 function mismatchOf(

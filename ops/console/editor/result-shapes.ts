@@ -22,7 +22,7 @@ const shapes: Readonly<Record<string, (data: Config) => Shape>> = {
   map: ({ collectResults }) => (collectResults === false ? { type: 'empty' } : { type: 'list', items: ANY }),
   approval: () => ({
     type: 'object',
-    fields: { approved: YES_OR_NO, comment: TEXT, expired: { ...YES_OR_NO, note: 'Only if nobody answered in time' } },
+    fields: { approved: YES_OR_NO, comment: TEXT, expired: { ...YES_OR_NO, note: 'Only if no answer came in time' } },
     isClosed: true,
   }),
   dataCollection: ({ fields, formSchema }) => (isObject(formSchema) ? schemaShape(formSchema) : answerShape(fields)),

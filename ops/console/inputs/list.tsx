@@ -59,7 +59,7 @@ export function InputList({ definitions, onChange, faults, disabled }: Props) {
           <>
             {all.length === 0 && (
               <Text size="sm" c="dimmed">
-                None: any JSON object is taken.
+                None yet. Runs take every JSON object.
               </Text>
             )}
             {all.map((definition, index) => (

@@ -37,9 +37,9 @@ export function RolePreview({ tenantID, role }: Props) {
             size="xs"
             label="Member"
             description="Their other roles count too"
-            placeholder="Nobody in particular: this role alone"
+            placeholder="No member: this role alone"
             clearable
-            clearButtonProps={{ 'aria-label': 'Nobody in particular' }}
+            clearButtonProps={{ 'aria-label': 'No member' }}
             searchable
             data={members.map(({ tenantUserID, email }) => ({
               value: tenantUserID,

@@ -33,7 +33,7 @@ const byCode: Readonly<Record<string, Advice>> = {
   },
   NOT_FOUND: {
     word: 'Something that the step names is not there',
-    advice: `It was deleted, or whoever started the run may not see it. Choose another in the editor and publish, then ${AGAIN} with the published version.`,
+    advice: `It was deleted, or the starter of the run may not see it. Choose another in the editor and publish, then ${AGAIN} with the published version.`,
   },
   SCHEMA_NOT_FOUND: {
     word: 'The schema of the database is not there',
@@ -89,7 +89,7 @@ const byCode: Readonly<Record<string, Advice>> = {
   },
   INTERNAL_ERROR: {
     word: 'An error inside Gantry',
-    advice: `Nobody who builds workflows can mend it: tell an operator the id of this run. Then ${AGAIN}.`,
+    advice: `The workflow cannot mend it: tell an operator the id of this run. Then ${AGAIN}.`,
   },
   CONCURRENCY_LIMIT: {
     word: 'Another run had its place',

@@ -86,7 +86,7 @@ export interface Repeat {
   delayMs: number;
   /** The effect of an item's failure: the node fails, or its result is the error, or it has no result. */
   failedItems: 'fail' | 'keep' | 'skip';
-  /** How many items may fail: one more fails the node. Absent: any number may. */
+  /** How many items may fail: one more fails the node. Absent: no limit. */
   tolerated?: number;
 }
 

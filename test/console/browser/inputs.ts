@@ -21,7 +21,7 @@ export function inputTests(stage: () => Stage): void {
       await panel.getByRole('combobox', { name: 'Type' }).last().click();
       await page.getByRole('option', { name: type, exact: true }).click();
     };
-    await panel.getByText('None: any JSON object is taken.').waitFor();
+    await panel.getByText('None yet. Runs take every JSON object.').waitFor();
     await add.press('Enter');
     // The name of a new one is chosen, to be typed over.
     await page.keyboard.type('total');

@@ -32,7 +32,7 @@ describe('inputs', () => {
   test('that are choices are saved with options alone, and with a default that is one of them', () => {
     const issuesOf = (more: JsonObject) =>
       definitionIssues([InputDefinition.parse({ key: 'a', type: 'choice', ...more })]);
-    const optionsWanted = 'expected 1 to 500 different texts, none of them empty, received';
+    const optionsWanted = 'expected 1 to 500 different texts that are not empty, received';
 
     expect(issuesOf({ options: ['x', 'y'], default: 'y' })).toEqual([]);
     expect(issuesOf({})).toEqual([{ path: [0, 'options'], message: `${optionsWanted} nothing` }]);

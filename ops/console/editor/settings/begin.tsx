@@ -26,7 +26,7 @@ const scopes = [
 const classes = [
   { value: 'interactive', label: 'Interactive: a person waits for them' },
   { value: 'webhook', label: 'Webhook: another system waits for them' },
-  { value: 'cron', label: 'Cron: on time, but nobody waits' },
+  { value: 'cron', label: 'Cron: on time, but no person waits' },
   { value: 'batch', label: 'Batch: when there is room' },
 ];
 

@@ -19,7 +19,7 @@ export const approval = defineNode({
       requireComment: z
         .boolean()
         .default(false)
-        .meta({ title: 'Comment required', description: 'Nobody can answer without a comment' }),
+        .meta({ title: 'Comment required', description: 'An answer without a comment is refused' }),
       approveLabel: z
         .string()
         .max(255)

@@ -24,7 +24,7 @@ export const CollectionField = z.object({
   })
     .default('text')
     .meta({ title: 'Type', description: 'By which field the value is entered' }),
-  required: z.boolean().default(false).meta({ title: 'Required', description: 'Nobody can answer without it' }),
+  required: z.boolean().default(false).meta({ title: 'Required', description: 'An answer without it is refused' }),
   placeholder: z.string().optional().meta({ title: 'Placeholder', description: 'Shown while the field is empty' }),
   options: z
     .array(
