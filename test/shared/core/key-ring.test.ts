@@ -37,7 +37,8 @@ test('a sealed text with one changed character does not open', () => {
     const other = sealed[at] === 'A' ? 'B' : 'A';
     expect(() => keys.open(sealed.slice(0, at) + other + sealed.slice(at + 1), 'place')).toThrow('altered');
   }
-  for (const cut of [sealed.slice(0, -3), `${sealed}AAAA`]) expect(() => keys.open(cut, 'place')).toThrow('altered');
+  for (const cut of [sealed.slice(0, -3), `${sealed}AAAA`, `${sealed.slice(0, -5)}!${sealed.slice(-5)}`, `${sealed}\n`])
+    expect(() => keys.open(cut, 'place')).toThrow('altered');
 });
 
 test('a key of the same name with other bytes does not open it, nor does one with another name', () => {
