@@ -1,5 +1,5 @@
 /**
- * Makes a fresh clone runnable, then becomes a script of it: `node ops/bootstrap.mjs [--dev] [script.ts [args…]]`.
+ * Makes a fresh clone runnable, then becomes a script of it: `node ops/bootstrap.mjs [--dev] [option of node] [script.ts [args…]]`.
  * Without a script it only installs. `--dev` adds the development packages, which running Gantry does not need.
  * Plain JavaScript that Node 20 can read, because nothing is installed yet. A shell that has started it remembers where it
  * found `node`; `hash -r` makes it look again, and find the one that is installed now.

@@ -15,10 +15,14 @@ export async function startServer(
   settings: Record<string, string> = {},
 ): Promise<ServerProcess> {
   const port = await freePort();
-  const child = spawn(process.execPath, [...(process.env.BENCH_API_ARGS?.split(' ') ?? []), file], {
-    env: { ...env, ...settings, PORT: String(port), PATH: process.env.PATH ?? '' },
-    stdio: 'inherit',
-  });
+  const child = spawn(
+    process.execPath,
+    [...process.execArgv, ...(process.env.BENCH_API_ARGS?.split(' ') ?? []), file],
+    {
+      env: { ...env, ...settings, PORT: String(port), PATH: process.env.PATH ?? '' },
+      stdio: 'inherit',
+    },
+  );
   const url = `http://127.0.0.1:${port}`;
   const stop = async () => {
     if (child.exitCode !== null || child.signalCode !== null) return;

@@ -108,10 +108,14 @@ export async function openEnvironment(kind: BackplaneKind): Promise<BenchEnviron
     pids: { postgres: postgres.pid, ...(redis && { redis: redis.pid }) },
     redis,
     async startWorker(settings = {}) {
-      const worker = spawn(process.execPath, [...(process.env.BENCH_NODE_ARGS?.split(' ') ?? []), 'workers/main.ts'], {
-        env: { ...env, ...settings, PATH: process.env.PATH ?? '' },
-        stdio: 'inherit',
-      });
+      const worker = spawn(
+        process.execPath,
+        [...process.execArgv, ...(process.env.BENCH_NODE_ARGS?.split(' ') ?? []), 'workers/main.ts'],
+        {
+          env: { ...env, ...settings, PATH: process.env.PATH ?? '' },
+          stdio: 'inherit',
+        },
+      );
       workers.push(worker);
       const began = Date.now();
       for (;;) {

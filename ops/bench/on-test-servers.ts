@@ -31,7 +31,7 @@ export async function figuresOf(
     forTenants: true,
   };
   const tenants = resources.use(await startPostgres(ofTenants));
-  const child = spawn(process.execPath, [join(import.meta.dirname, script), ...args], {
+  const child = spawn(process.execPath, [...process.execArgv, join(import.meta.dirname, script), ...args], {
     env: {
       PATH: process.env.PATH ?? '',
       NODE_ENV: 'test',

@@ -24,7 +24,7 @@ export async function p12({ env, settings }: BenchEnvironment): Promise<Figure[]
   );
   const [port, boardPort, mcpPort] = [await freePort(), await freePort(), await freePort()];
   const began = performance.now();
-  const child = spawn(process.execPath, ['ops/start.ts'], {
+  const child = spawn(process.execPath, [...process.execArgv, 'ops/start.ts'], {
     env: {
       PATH: process.env.PATH ?? '',
       PORT: String(port),

@@ -4,7 +4,7 @@ import { type FileHandle, open } from 'node:fs/promises';
 
 interface ChildOptions {
   name: string;
-  /** Arguments of node. */
+  /** Arguments of node, in addition to the options that this process was started with. */
   args: string[];
   env: Record<string, string | undefined>;
   /** A file that is appended to, or the terminal. */
@@ -24,7 +24,11 @@ export async function superviseChild({ name, args, env, log }: ChildOptions): Pr
     const began = Date.now();
     // A group of its own: Ctrl-C in the terminal reaches this process, which then stops the child. The channel
     // tells the child when this process has ended.
-    child = spawn(process.execPath, args, { env, stdio: ['ignore', output, output, 'ipc'], detached: true });
+    child = spawn(process.execPath, [...process.execArgv, ...args], {
+      env,
+      stdio: ['ignore', output, output, 'ipc'],
+      detached: true,
+    });
     child.unref();
     child.on('exit', (code, signal) => {
       if (stopping) return;

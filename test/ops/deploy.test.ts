@@ -155,7 +155,7 @@ describe('the image', () => {
   const { packages } = JSON.parse(read('package-lock.json')) as { packages: Record<string, { version: string }> };
 
   test('runs Node as an ordinary user', () => {
-    expect(stages.at(-1)).toContain('ENTRYPOINT ["node"]');
+    expect(stages.at(-1)).toContain('ENTRYPOINT ["node", ');
     expect(stages.at(-1)).toMatch(/^USER [1-9]/m);
   });
 

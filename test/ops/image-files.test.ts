@@ -24,6 +24,15 @@ test('the image has no file of tests, tools, benchmarks, documents and the embed
   expect(left).toEqual([]);
 });
 
+test('servers have the same options of Node in the image, in npm start and in the benchmarks', () => {
+  const [, inImage = ''] = /^ENTRYPOINT (.+)$/m.exec(read('ops/Dockerfile')) ?? [];
+  const options = (JSON.parse(inImage) as string[]).slice(1);
+  expect(options).toEqual(['--max-semi-space-size=8']);
+  const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
+  for (const name of ['start', 'dev', 'bench'])
+    expect(scripts[name], name).toMatch(`node ops/bootstrap.mjs ${options.join(' ')} ops/`);
+});
+
 /** Applies the ignore file, whose last pattern that matches decides. */
 function isSent(path: string): boolean {
   const patterns = read('ops/Dockerfile.dockerignore')
