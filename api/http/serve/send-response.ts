@@ -38,6 +38,8 @@ export async function sendResponse(
     const stalled = setTimeout(() => response.destroy(), leastMs + (text.length / bytesPerSecond) * 1_000);
     response.once('close', () => clearTimeout(stalled));
   }
+  // An ETag is the version for If-Match. Fields beside that version change too, so that an answer that was kept with it may be an old one.
+  delete request.headers['if-none-match'];
   response.status(status).type('json').send(text);
 }
 

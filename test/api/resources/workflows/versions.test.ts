@@ -79,6 +79,15 @@ test('a change from an older version than the latest is refused by `If-Match`, a
   expect((await api().patch(`T/workflows/${id}`, saying('three'))).status).toBe(200);
 });
 
+test('a client that has kept an answer is told what has changed since, also beside the version', async () => {
+  const { id } = await aSaved();
+  // As browsers ask. Without the second header this client would add one that asks for a whole answer.
+  const kept = { 'if-none-match': '"1"', 'cache-control': 'max-age=0' };
+  await api().post(`T/workflows/${id}/pause`);
+  const { status, body } = await api().get(`T/workflows/${id}`, kept);
+  expect([status, typeof body.workflow?.pausedAt]).toEqual([200, 'string']);
+});
+
 test('a draft is shown and not executed, until a version is executed by name or published', async () => {
   const { id, versionID } = await aSaved();
   const { body } = await api().patch(`T/workflows/${id}`, { ...saying('draft'), draft: true });
