@@ -1,6 +1,7 @@
 import { useEffect, useSyncExternalStore } from 'react';
-import { io, type Socket } from 'socket.io-client';
+import type { Socket } from 'socket.io-client';
 import type { AnyServerEvent, AnyServerPayload } from '#shared/messaging/realtime/events.ts';
+import { whenServed } from '../code/when-served.ts';
 import { type Connection, connectionOptions, pollAfterTimeouts } from './connection.ts';
 import { currentToken, getSession, subscribe as onSession } from './session.ts';
 
@@ -28,11 +29,17 @@ interface ClientEvents {
 /** After this time a socket or a room that the server could not open is asked for again. */
 const AGAIN_MS = 1_000;
 
-let socket: Socket<ServerEvents, ClientEvents> | undefined;
+type OpenSocket = Socket<ServerEvents, ClientEvents>;
+type Listened = ServerEvents & { connect: () => void };
+
+let socket: OpenSocket | undefined;
+let isLoading = false;
 let connection: Connection = 'connecting';
 /** The token with which the socket connected: a token that ends takes its socket with it. */
 let connectedWith: string | undefined;
 const listeners = new Set<() => void>();
+/** Calls from before the code of the socket was there, in their order. */
+const waiting: ((socket: OpenSocket) => void)[] = [];
 
 onSession(() => {
   const token = getSession()?.token;
@@ -41,10 +48,50 @@ onSession(() => {
   if (token) socket.connect();
 });
 
-/** One socket for all pages. The token is asked for with every connection, since it may be a new one. */
-export function getSocket(): Socket<ServerEvents, ClientEvents> {
-  if (socket) return socket;
-  socket = io({
+/** A socket whose code is loaded after the page, which is drawn before it. */
+const lateSocket = {
+  get connected(): boolean {
+    return socket?.connected ?? false;
+  },
+  on<E extends keyof Listened>(event: E, listener: Listened[E]): void {
+    withSocket((own) => own.on(event, listener as never));
+  },
+  off<E extends keyof Listened>(event: E, listener: Listened[E]): void {
+    withSocket((own) => own.off(event, listener as never));
+  },
+  emit<E extends keyof ClientEvents>(event: E, ...sent: Parameters<ClientEvents[E]>): void {
+    withSocket((own) => own.emit(event, ...sent));
+  },
+};
+
+/** One socket for all pages. */
+export function getSocket(): typeof lateSocket {
+  if (!socket && !isLoading) void open();
+  return lateSocket;
+}
+
+function withSocket(act: (socket: OpenSocket) => void): void {
+  if (socket) act(socket);
+  else waiting.push(act);
+}
+
+async function open(): Promise<void> {
+  isLoading = true;
+  try {
+    const { io } = await whenServed(() => import('socket.io-client'));
+    socket = createSocket(io);
+    for (const act of waiting.splice(0)) act(socket);
+  } catch {
+    // Its file is that of an earlier version of the console. The next page that asks for a socket tries again.
+    setConnection('lost');
+  } finally {
+    isLoading = false;
+  }
+}
+
+function createSocket(io: typeof import('socket.io-client').io): OpenSocket {
+  // The token is asked for with every connection, since it may be a new one.
+  const own: OpenSocket = io({
     ...connectionOptions,
     auth: (give) => {
       currentToken().then(
@@ -56,19 +103,19 @@ export function getSocket(): Socket<ServerEvents, ClientEvents> {
       );
     },
   });
-  pollAfterTimeouts(socket);
-  socket.on('connect', () => setConnection('live'));
-  socket.on('disconnect', (reason) => {
+  pollAfterTimeouts(own);
+  own.on('connect', () => setConnection('live'));
+  own.on('disconnect', (reason) => {
     setConnection('lost');
     // The client does not come back by itself when the server has closed the socket.
     if (reason === 'io server disconnect') connectLater();
   });
   // Nor when the server has refused it, as one does that does not reach its database.
-  socket.on('connect_error', () => {
+  own.on('connect_error', () => {
     setConnection('lost');
-    if (!socket?.active) connectLater();
+    if (!own.active) connectLater();
   });
-  return socket;
+  return own;
 }
 
 export function useConnection(): Connection {

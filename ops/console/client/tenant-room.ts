@@ -38,11 +38,10 @@ export function useTenantRoom(tenantID: string): void {
     const onPermissions = (change: AnyServerPayload<'permissions_changed'>) => {
       if (change.tenantID === tenantID) void readByPermissions(tenantID);
     };
-    socket
-      .on('workflow_run_changed', onRun)
-      .on('permissions_changed', onPermissions)
-      .on('workflow_data_collection_changed', onQuestion)
-      .on('notification', onNotification);
+    socket.on('workflow_run_changed', onRun);
+    socket.on('permissions_changed', onPermissions);
+    socket.on('workflow_data_collection_changed', onQuestion);
+    socket.on('notification', onNotification);
     const leave = joinRoom(`tenant:${tenantID}`, {
       onJoined: () => {
         read([...onRuns, ...onQuestions]);
@@ -54,11 +53,10 @@ export function useTenantRoom(tenantID: string): void {
     return () => {
       clearTimeout(timer);
       leave();
-      socket
-        .off('workflow_run_changed', onRun)
-        .off('permissions_changed', onPermissions)
-        .off('workflow_data_collection_changed', onQuestion)
-        .off('notification', onNotification);
+      socket.off('workflow_run_changed', onRun);
+      socket.off('permissions_changed', onPermissions);
+      socket.off('workflow_data_collection_changed', onQuestion);
+      socket.off('notification', onNotification);
     };
   }, [tenantID, queries]);
 }
