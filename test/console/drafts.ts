@@ -1,4 +1,6 @@
 /** Drafts of graphs for tests of the console's pure parts. */
+
+import { formOf } from '#api/http/forms/form.ts';
 import { bodyOf, type Draft, draftOf } from '#ops/console/editor/draft.ts';
 import type { Kind } from '#ops/console/graph/kinds.ts';
 import { runSync } from '#shared/concurrency/cooperative.ts';
@@ -14,7 +16,15 @@ export const kinds = Object.fromEntries(
     const value = node.config.parse(defaultValue);
     const exits = [...exitsByServer(node as never, value)];
     const described = { nodeType: kind, label, begins, forks, exitAliases, bodyExit: body, defaultValue, exits };
-    return [kind, { ...described, usualExit: usualExitOf(node as never, value), schema: {}, uischema: {} } as Kind];
+    return [
+      kind,
+      {
+        ...described,
+        usualExit: usualExitOf(node as never, value),
+        schema: formOf(node.config).schema,
+        uischema: {},
+      } as Kind,
+    ];
   }),
 );
 

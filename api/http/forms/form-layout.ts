@@ -8,23 +8,24 @@ export interface Form {
   uischema: Schema;
 }
 
-/** The order of the fields of a form: those that come first, the others, then groups of further ones. */
+/** The order of the fields of a form: those that come first, the others, those that come last, then groups of further ones. */
 export interface Grouping {
   first?: readonly string[];
+  last?: readonly string[];
   groups?: readonly FieldGroup[];
 }
 
 /** Adds the layout. Fields of the schema come in the order of the layout, for editors that do not read layouts. */
-export function layOut(schema: Schema, { first = [], groups = [] }: Grouping = {}): Form {
-  const last = groups.flatMap(({ fields }) => fields);
+export function layOut(schema: Schema, { first = [], last = [], groups = [] }: Grouping = {}): Form {
+  const grouped = groups.flatMap(({ fields }) => fields);
   const all = Object.keys(schema.properties ?? {});
-  const others = all.filter((name) => !first.includes(name) && !last.includes(name));
-  const names = [...first, ...others, ...last].filter((name) => all.includes(name));
+  const others = all.filter((name) => ![...first, ...last, ...grouped].includes(name));
+  const names = [...first, ...others, ...last, ...grouped].filter((name) => all.includes(name));
   const properties = Object.fromEntries(names.map((name) => [name, schema.properties?.[name] ?? {}]));
   const ordered = schema.properties ? { ...schema, properties } : schema;
   return {
     schema: ordered,
-    uischema: { type: 'VerticalLayout', elements: arranged(fieldsIn(ordered, '#', last), groups) },
+    uischema: { type: 'VerticalLayout', elements: arranged(fieldsIn(ordered, '#', grouped), groups) },
   };
 }
 

@@ -55,7 +55,7 @@ function getNodeKind(kind: string): AnyNode {
 
 function describe(node: AnyNode): z.input<typeof NodeDescription> {
   const { kind, label, config, defaultValue, body = null, begins = false, forks = false, exitAliases = {} } = node;
-  const form = formOf(config, sharedFields);
+  const form = formOf(config, sharedFields(node));
   const value = config.parse(defaultValue);
   return {
     ...{ nodeType: kind, label, ...form, defaultValue, begins },

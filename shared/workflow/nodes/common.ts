@@ -18,8 +18,8 @@ export function IterationVariable(name: 'item' | 'index') {
       title: name === 'item' ? 'Name of the item' : 'Name of the index',
       description:
         name === 'item'
-          ? 'Nodes inside read the item under this name: `{{ctx.item}}`'
-          : 'Nodes inside read its number, from 0, under this name: `{{ctx.index}}`',
+          ? 'Steps inside read the item by this name: `{{ctx.item}}`'
+          : 'Steps inside read its number, from 0, by this name: `{{ctx.index}}`',
     });
 }
 
@@ -82,7 +82,7 @@ export const working = {
   errorHandling: ErrorHandling.optional().meta({
     title: 'After an error',
     description:
-      'Empty: the run goes on by the exit `error` if something is connected to it, else it fails. Nodes behind read the error as `{{ctx.error}}`',
+      'Empty: the run goes on by the exit `error` if something is connected to it, else it fails. Steps behind read the error as `{{ctx.error}}`',
   }),
 };
 
@@ -96,22 +96,27 @@ export const waiting = {
   }),
 };
 
-/** How a form groups the fields that kinds share, after the kind's own. */
-export const sharedFields = {
-  first: ['title', 'description'],
-  groups: [
-    {
-      label: TIME_AND_ERRORS,
-      fields: ['timeoutSeconds', 'retryLimit', 'retryDelaySeconds', 'retryOn', 'errorHandling'],
-    },
-    { label: 'Flow', fields: ['isDisabled', 'joinMode'] },
-  ],
-} as const;
+/** The fields that all kinds share, but those in groups. */
+export const sharedNames = ['title', 'description'];
+
+export const sharedGroups = [
+  {
+    label: TIME_AND_ERRORS,
+    fields: ['timeoutSeconds', 'retryLimit', 'retryDelaySeconds', 'retryOn', 'errorHandling'],
+  },
+  { label: 'Flow', fields: ['isDisabled', 'joinMode'] },
+];
+
+/** How a form groups the fields that kinds share, behind the kind's own: a step is opened to say what it does. What a person is asked comes first. */
+export const sharedFields = ({ asks = false }: { asks?: boolean }) => ({
+  ...(asks ? { first: sharedNames } : { last: sharedNames }),
+  groups: sharedGroups,
+});
 
 /** The field with the key of `ctx` under which later nodes find the value of a node. */
 export function OutputVariable(name: string) {
   return Identifier.default(name).meta({
     title: 'Result name',
-    description: `Later nodes read the result under this name: \`{{ctx.${name}}}\``,
+    description: `Other steps read the result by this name: \`{{ctx.${name}}}\``,
   });
 }

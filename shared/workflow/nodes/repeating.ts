@@ -7,7 +7,8 @@ export const repeating = {
   ...described,
   sourceVariable: Json.meta({
     title: 'Items',
-    description: 'The list, mostly a template. Another value counts as a list of one, and null as an empty list',
+    description:
+      'The list whose items are worked off, such as the rows of a query. Another value counts as a list of one, and null as an empty list',
   }),
   itemVariable: IterationVariable('item'),
   indexVariable: IterationVariable('index'),

@@ -1,4 +1,4 @@
-import { sharedFields } from '#shared/workflow/nodes/common.ts';
+import { sharedGroups, sharedNames } from '#shared/workflow/nodes/common.ts';
 import { type AnyNode, nodes } from '#shared/workflow/nodes/index.ts';
 import { formOf } from '../../../http/forms/form.ts';
 
@@ -39,10 +39,7 @@ function describe(node: AnyNode): string {
   });
 }
 
-const shared: ReadonlySet<string> = new Set([
-  ...sharedFields.first,
-  ...sharedFields.groups.flatMap((group) => group.fields),
-]);
+const shared: ReadonlySet<string> = new Set([...sharedNames, ...sharedGroups.flatMap((group) => group.fields)]);
 
 function isShared(name: string): boolean {
   return shared.has(name);

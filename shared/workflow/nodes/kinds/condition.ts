@@ -11,9 +11,9 @@ import { isPlain, Operator } from '../operators.ts';
 export const Comparison = z.object({
   leftValue: Json.meta({
     title: 'Value',
-    description: 'What is compared, mostly a template; JavaScript where it is computed by an expression',
+    description: 'What is compared, mostly an expression; JavaScript where the operator is one',
   }),
-  operator: Operator.meta({ title: 'Operator', description: 'By what the value is compared' }),
+  operator: Operator.meta({ title: 'Operator', description: 'How they are compared' }),
   rightValue: Json.optional().meta({
     title: 'Compared with',
     description: 'The other value, if the operator needs one',
@@ -26,14 +26,14 @@ export const Logic = namedEnum({ AND: 'All conditions hold', OR: 'One of the con
   .meta({ title: 'It is taken if', description: 'Where there are several conditions' });
 
 export const Branch = z.object({
-  id: z.string().min(1).meta({ title: 'Exit', description: 'A short name: by it the branch is connected' }),
+  conditions: z.array(Comparison).min(1).meta({ title: 'Conditions', description: 'Comparisons of two values each' }),
+  conditionLogic: Logic,
   label: z.string().optional().meta({ title: 'Label', description: 'Name of the branch on the canvas' }),
+  id: z.string().min(1).meta({ title: 'Exit', description: 'A short name that no other branch has' }),
   name: z
     .string()
     .optional()
     .meta({ title: 'Name', description: 'Another name of the branch in the editor', deprecated: true }),
-  conditionLogic: Logic,
-  conditions: z.array(Comparison).min(1).meta({ title: 'Conditions', description: 'Comparisons of two values each' }),
 });
 export type Branch = z.infer<typeof Branch>;
 

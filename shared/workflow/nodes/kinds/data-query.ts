@@ -7,7 +7,7 @@ import { defineNode } from '../define-node.ts';
 /** Runs a stored data query; its result is the node's value. */
 export const dataQuery = defineNode({
   kind: 'dataQuery',
-  label: 'Data query',
+  label: 'Query',
   config: z.object({
     ...working,
     dataQueryID: idOf('dataQuery').meta({ title: 'Query', description: 'The query to run' }),
@@ -30,5 +30,5 @@ export const dataQuery = defineNode({
   templated: ['inputValues.*'],
   links: ['inputValues'],
   timeoutSeconds: 120,
-  defaultValue: { title: 'Data query', dataQueryID: '00000000-0000-4000-8000-000000000000' },
+  defaultValue: { title: 'Query', dataQueryID: '00000000-0000-4000-8000-000000000000' },
 });

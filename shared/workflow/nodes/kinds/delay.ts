@@ -25,10 +25,10 @@ export const delay = defineNode({
         title: 'Computed milliseconds',
         description: 'Of a time that is computed, such as `{{ctx.input.milliseconds}}`',
       }),
-      untilTime: z
-        .string()
-        .optional()
-        .meta({ title: 'Until', description: 'A moment, such as 2026-01-31T09:00:00Z, or a template that has one' }),
+      untilTime: z.string().optional().meta({
+        title: 'Until',
+        description: 'A moment, such as 2026-01-31T09:00:00Z, or an expression that gives one',
+      }),
     })
     .refine((c) => c.delayMinutes * 60 + c.delaySeconds + c.delayMs / 1000 <= 86_400, {
       path: ['delayMinutes'],

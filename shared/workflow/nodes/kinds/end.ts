@@ -42,7 +42,7 @@ export const end = defineNode({
             .meta({ title: 'Name', description: 'Its name in the output of the run' }),
           sourceVariable: Json.meta({
             title: 'Value',
-            description: 'Mostly a template, such as `{{ctx.queryResult}}`',
+            description: 'Mostly an expression, such as `{{ctx.queryResult}}`',
           }),
           description: z
             .string()

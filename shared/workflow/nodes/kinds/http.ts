@@ -15,12 +15,10 @@ export const http = defineNode({
   config: z
     .object({
       ...working,
-      url: z
-        .string()
-        .min(1)
-        .max(8_000)
-        .superRefine(checkTemplates)
-        .meta({ title: 'URL', description: 'Address of the request; templates in it are encoded for their place' }),
+      url: z.string().min(1).max(8_000).superRefine(checkTemplates).meta({
+        title: 'URL',
+        description: 'Address of the request; values of expressions in it are encoded for their place',
+      }),
       method: z
         .enum(['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD'])
         .default('GET')

@@ -7,9 +7,9 @@ import { defineNode } from '../define-node.ts';
 const Assignment = z.object({
   name: Identifier.refine((name) => !isReservedKey(name), { message: 'is a reserved name' }).meta({
     title: 'Name',
-    description: 'Later nodes read the value under it: `{{ctx.name}}`',
+    description: 'Other steps read the value by it: `{{ctx.name}}`',
   }),
-  value: Json.default(null).meta({ title: 'Value', description: 'Any value; templates in it are filled' }),
+  value: Json.default(null).meta({ title: 'Value', description: 'Any value; expressions in it are computed' }),
 });
 
 /** Puts values into `ctx`, each under its own name, and all of them under `outputVariable`. */

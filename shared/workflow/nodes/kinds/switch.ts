@@ -8,13 +8,13 @@ import { elseExitByConfig, exitsByConfig } from '../exits.ts';
 import { isPlain, Operator } from '../operators.ts';
 
 export const SwitchCase = z.object({
-  id: z.string().min(1).meta({ title: 'Exit', description: 'A short name: by it the case is connected' }),
-  label: z.string().optional().meta({ title: 'Label', description: 'Name of the case on the canvas' }),
-  operator: Operator.default('equals').meta({ title: 'Operator', description: 'By what the value is compared' }),
+  operator: Operator.default('equals').meta({ title: 'Operator', description: 'How the value is compared' }),
   matchValue: Json.default(null).meta({
     title: 'Compared with',
-    description: 'A value; JavaScript where it is computed by an expression',
+    description: 'A value; JavaScript where the operator is an expression',
   }),
+  label: z.string().optional().meta({ title: 'Label', description: 'Name of the case on the canvas' }),
+  id: z.string().min(1).meta({ title: 'Exit', description: 'A short name that no other case has' }),
 });
 export type SwitchCase = z.infer<typeof SwitchCase>;
 
@@ -28,7 +28,7 @@ export const switchNode = defineNode({
   config: z
     .object({
       ...working,
-      switchValue: Json.meta({ title: 'Value', description: 'What is compared with each case, mostly a template' }),
+      switchValue: Json.meta({ title: 'Value', description: 'What is compared with each case, mostly an expression' }),
       cases: z.array(SwitchCase).min(1).meta({
         title: 'Cases',
         description: 'In this order; the first that matches is taken, else the exit `default`',
