@@ -1,6 +1,8 @@
 /** The parts of a graph that tests of single steps run, and their results in words. */
 import { describe, expect, test } from 'vitest';
+import type { Run, TimelineEvent } from '#ops/console/client/types.ts';
 import { type Draft, partBody } from '#ops/console/editor/draft.ts';
+import { outdatedSteps } from '#ops/console/testing/outdated.ts';
 import { partAlone, partUpTo, type TestedPart } from '#ops/console/testing/part-of-graph.ts';
 import { type Pin, pinOf, pinsOf, withPin } from '#ops/console/testing/pins.ts';
 import { briefOf, noResults, resultsAfter } from '#ops/console/testing/results.ts';
@@ -139,10 +141,10 @@ test('a test of a part leaves other results as they are, and those that were giv
         },
       ]) => `${id} of ${instanceID}`,
     );
-  const whole = resultsAfter(noResults, run('1', event('a'), event('b'), event('c')), false);
-  const part = resultsAfter(whole, run('2', event('a', true), event('b')), true);
+  const whole = resultsAfter(noResults, run('1', event('a'), event('b'), event('c')), { isPartial: false });
+  const part = resultsAfter(whole, run('2', event('a', true), event('b')), { isPartial: true });
   expect(ofRuns(part)).toEqual(['a of 1', 'b of 2', 'c of 1']);
-  expect(ofRuns(resultsAfter(part, run('3', event('a', true)), false))).toEqual(['a of 3']);
+  expect(ofRuns(resultsAfter(part, run('3', event('a', true)), { isPartial: false }))).toEqual(['a of 3']);
 });
 
 test('a pinned result is saved with its step, and taken away again', () => {
@@ -169,4 +171,57 @@ test.each([
   [{ started: true }, ''],
 ])('%j is said as “%s”', (output, words) => {
   expect(briefOf({ output }, 'answer')).toBe(words);
+});
+
+describe('a result is outdated', () => {
+  const event = (nodeID: string, output: object) =>
+    ({ nodeID, frame: [], status: 'SUCCESS', seq: 1, attempt: 1, exit: 'success', output }) as unknown as TimelineEvent;
+  const run = {
+    ...{ instanceID: '1', status: 'COMPLETED' },
+    timeline: ['fetch', 'each', 'done', 'mail'].map((id) => event(id, { id })),
+  } as unknown as Run;
+  const results = resultsAfter(noResults, run, { isPartial: false, tested: given });
+  const outdatedAfter = (change: (graph: Draft) => Draft) => [...outdatedSteps(results, change(given))].sort();
+  const withData = (id: string, data: object) => (graph: Draft) => ({
+    ...graph,
+    nodes: graph.nodes.map((node) => (node.id === id ? { ...node, data: { ...node.data, ...data } } : node)),
+  });
+
+  test('of a step that was changed, and of all behind it, but not beside it; its title and its place do not count', () => {
+    expect(outdatedAfter((graph) => graph)).toEqual([]);
+    expect(outdatedAfter(withData('fetch', { url: 'https://other.example' }))).toEqual(['done', 'each', 'fetch']);
+    expect(outdatedAfter(withData('mail', { method: 'POST' }))).toEqual(['mail']);
+    expect(outdatedAfter(withData('fetch', { title: 'Called otherwise', description: 'For readers' }))).toEqual([]);
+    const moved = (graph: Draft) => ({
+      ...graph,
+      nodes: graph.nodes.map((node) => ({ ...node, position: { x: 1, y: 2 } })),
+    });
+    expect(outdatedAfter(moved)).toEqual([]);
+  });
+
+  test('of the steps behind a way that was drawn or taken away', () => {
+    const without = (graph: Draft) => ({ ...graph, edges: graph.edges.filter(({ source }) => source !== 'plain') });
+    expect(outdatedAfter(without)).toEqual(['done', 'each']);
+  });
+
+  test('when another result is pinned, not when its own is', () => {
+    const pinned = (output: object) => (graph: Draft) => withPin(graph, 'fetch', { output, exit: 'success' });
+    expect(outdatedAfter(pinned({ id: 'fetch' }))).toEqual([]);
+    expect(outdatedAfter(pinned({ id: 'other' }))).toEqual(['done', 'each', 'fetch']);
+  });
+
+  test('never of a test of an earlier visit, whose graph is not known', () => {
+    const old = resultsAfter(noResults, run, { isPartial: false });
+    expect([...outdatedSteps(old, withData('fetch', { url: 'x' })(given))]).toEqual([]);
+  });
+});
+
+test('a loop that a test has left at the step that it was to reach is no cancelled one', () => {
+  const timeline = [{ nodeID: 'each', frame: [], status: 'CANCELLED', seq: 1, attempt: 1, exit: null }];
+  const run = (status: string) => ({ instanceID: '1', status, timeline }) as unknown as Run;
+  const isCut = (status: string, isPartial: boolean) =>
+    resultsAfter(noResults, run(status), { isPartial }).get('each')?.isCut;
+  expect(isCut('COMPLETED', true)).toBe(true);
+  expect(isCut('CANCELLED', true)).toBe(false);
+  expect(isCut('COMPLETED', false)).toBe(false);
 });

@@ -1,4 +1,4 @@
-import { type CSSVariablesResolver, createTheme, Modal } from '@mantine/core';
+import { type CSSVariablesResolver, createTheme, Menu, Modal } from '@mantine/core';
 
 export const theme = createTheme({
   primaryShade: { light: 8, dark: 8 },
@@ -8,6 +8,8 @@ export const theme = createTheme({
   fontFamilyMonospace: 'ui-monospace, SFMono-Regular, Menlo, Consolas, monospace',
   headings: { fontWeight: '600' },
   components: {
+    // The element that it would focus first is no part of a menu for screen readers.
+    Menu: Menu.extend({ defaultProps: { withInitialFocusPlaceholder: false } }),
     // The button has no name by default.
     Modal: Modal.extend({ defaultProps: { closeButtonProps: { 'aria-label': 'Close' }, centered: true } }),
   },

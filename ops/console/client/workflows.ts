@@ -90,6 +90,11 @@ export async function changeWorkflow(
   return (await body(rest.PATCH(WORKFLOW, { params: { path }, body: change as Schemas['WorkflowUpdate'] }))).workflow;
 }
 
+/** Since when the workflow is paused then; null: it is not. */
+export async function setWorkflowPause(path: WorkflowIDs, change: 'pause' | 'resume'): Promise<string | null> {
+  return (await body(rest.POST(`${WORKFLOW}/${change}`, { params: { path } }))).pausedAt;
+}
+
 export async function testWorkflow(tenantID: string, test: Schemas['WorkflowTest']): Promise<string> {
   const params = { path: { tenantID } };
   return (await body(rest.POST('/api/v1/tenants/{tenantID}/workflows/test', { params, body: test }))).instanceID;

@@ -48,6 +48,8 @@ export interface CanvasProps {
   faults: Faults;
   /** Results of the steps in the last test. */
   tested: Tested;
+  /** Steps that would have other results now. */
+  outdated: ReadonlySet<string>;
   /** Words for the cards, while a plan is shown. */
   planned: ReadonlyMap<string, PlannedCard> | undefined;
   plan: Plan | undefined;

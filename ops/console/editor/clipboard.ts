@@ -1,5 +1,6 @@
 import type { Kinds } from '../graph/kinds.ts';
 import { COLUMN } from '../graph/lay-out.ts';
+import { resultName } from '../graph/result-name.ts';
 import { bodiesOf, withBody } from '../graph/shape.ts';
 import { isObject } from '../ui/is-object.ts';
 import { bodyOf, type Config, type Draft, type DraftNode, draftOf, freeEdgeID, freeID } from './draft.ts';
@@ -31,10 +32,10 @@ export function withCopies(draft: Draft, kinds: Kinds, added: Draft): [Draft, st
   const results = new Map<string, string>();
   for (const node of source.nodes) {
     const id = freeID({ nodes }, node.type);
-    const data = asNew({ nodes }, node.data);
+    const data = asNew({ nodes }, kinds, kinds[node.type], node.data);
     ids.set(node.id, id);
-    const [before, after] = [node.data.outputVariable, data.outputVariable];
-    if (typeof before === 'string' && typeof after === 'string' && before !== after) results.set(before, after);
+    const [before, after] = [node.data, data].map((config) => resultName(kinds[node.type], config));
+    if (before !== undefined && after !== undefined && before !== after) results.set(before, after);
     const position = node.position && { ...node.position, x: node.position.x + offset };
     nodes.push({ ...node, id, data, position });
   }

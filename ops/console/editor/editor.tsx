@@ -2,26 +2,22 @@ import '../graph/graph.css';
 import '../plan/plan.css';
 import '../testing/testing.css';
 import { Button } from '@mantine/core';
-import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { Link } from '@tanstack/react-router';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { lazy, Suspense, useMemo, useState } from 'react';
 import { useMay } from '../client/may.ts';
 import { APIError } from '../client/rest.ts';
 import type { Issue, Schemas } from '../client/types.ts';
-import { saveWorkflow } from '../client/workflows.ts';
+import { saveWorkflow, workflowUsageRead } from '../client/workflows.ts';
 import type { Kinds } from '../graph/kinds.ts';
 import type { Plan } from '../plan/planned.ts';
-import { TryWithEvents } from '../replay/try-with-events.tsx';
 import { useTests } from '../testing/use-tests.ts';
-import { Icon } from '../ui/icon.tsx';
-import { May } from '../ui/may.tsx';
 import { Notice } from '../ui/notice.tsx';
-import { PageTitle } from '../ui/page.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { useUnsaved } from '../ui/unsaved.ts';
-import { WhoChanged } from '../ui/who-changed.tsx';
 import { bodyOf, draftOf, faultsOf, nameIn, optionFaultsOf, optionsOf, partBody } from './draft.ts';
+import { EditorHead, type HeadDialog } from './head.tsx';
 import { useLastTest } from './last-test.ts';
+import { PausedSince, useResume } from './pause.tsx';
 import { Studio } from './studio.tsx';
 import { useUndo } from './use-undo.tsx';
 
@@ -31,12 +27,10 @@ const WorkflowSettings = lazy(() =>
 );
 const TestDialog = lazy(() => import('../testing/test-dialog.tsx').then(({ TestDialog: one }) => ({ default: one })));
 const PlanDialog = lazy(() => import('../plan/plan-dialog.tsx').then(({ PlanDialog: one }) => ({ default: one })));
-const RunPublished = lazy(() => import('./run-dialogs.tsx').then(({ RunPublished: one }) => ({ default: one })));
+const HeadDialogs = lazy(() => import('./head-dialogs.tsx').then(({ HeadDialogs: one }) => ({ default: one })));
 
 type Workflow = Schemas['Workflow'];
 const none: readonly Issue[] = [];
-
-type Dialog = 'versions' | 'settings' | 'plan' | 'run';
 
 interface Props {
   tenantID: string;
@@ -56,7 +50,7 @@ export function Editor({ tenantID, workflow, kinds, step, onReload }: Props) {
   const [title, setTitle] = useState(workflow.title);
   const { value: draft, change, moves, undo } = useUndo(() => draftOf(workflow));
   const [saved, setSaved] = useState(draft);
-  const [dialog, setDialog] = useState<Dialog>();
+  const [dialog, setDialog] = useState<HeadDialog>();
   const [plan, setPlan] = useState<Plan>();
   const isDirty = draft !== saved || title !== base.title;
   useUnsaved(isDirty);
@@ -94,6 +88,9 @@ export function Editor({ tenantID, workflow, kinds, step, onReload }: Props) {
   const faults = useMemo(() => faultsOf(issues, sent, draft), [issues, sent, draft]);
   const optionFaults = useMemo(() => optionFaultsOf(issues, sent, draft), [issues, sent, draft]);
   const isCorrected = issues.length > 0 && optionFaults.size === 0 && faults.size === 0;
+  const noteChange = (next: Partial<Workflow>) => setBase((before) => ({ ...before, ...next }));
+  const resume = useResume(ids, noteChange);
+  const starters = useQuery({ ...workflowUsageRead(ids), refetchOnWindowFocus: false }).data?.listeners ?? [];
   const mayChange = useMay(`workflow:${workflow.id}`)('workflow.update');
   const [testID, noteTest] = useLastTest(workflow.id);
   const tests = useTests({
@@ -102,45 +99,21 @@ export function Editor({ tenantID, workflow, kinds, step, onReload }: Props) {
   });
   return (
     <div className="studio-page">
-      <PageTitle title={title} beside={<State base={base} isDirty={isDirty} />}>
-        <Link className="link" to="/t/$tenantID/runs" params={{ tenantID }} search={{ workflowID: workflow.id }}>
-          Runs
-        </Link>
-        <WhoChanged tenantID={ids.tenantID} assetID={ids.workflowID} />
-        <Button variant="default" onClick={() => setDialog('versions')}>
-          Versions
-        </Button>
-        <Button variant="default" onClick={() => setDialog('settings')}>
-          Settings
-        </Button>
-        <May permission="workflow.test" on="workflow:*">
-          <Button variant="default" onClick={() => tests.ask({ kind: 'all' })}>
-            Test
-          </Button>
-        </May>
-        <May permission="workflow.execute" on={`workflow:${workflow.id}`}>
-          <Button variant="default" onClick={() => setDialog('plan')}>
-            What would happen
-          </Button>
-        </May>
-        <TryWithEvents ids={ids} isDirty={isDirty} savedVersion={savedVersion} nameOf={(id) => nameIn(draft, id)} />
-        {base.publishedVersionID && (
-          <May permission="workflow.execute" on={`workflow:${workflow.id}`}>
-            <Button variant="default" leftSection={<Icon name="play" />} onClick={() => setDialog('run')}>
-              Run
-            </Button>
-          </May>
-        )}
-        <May permission="workflow.update" on={`workflow:${workflow.id}`}>
-          <Button variant="default" loading={save.isPending} onClick={() => save.mutate({ isDraft: true })}>
-            Save draft
-          </Button>
-          <Button loading={save.isPending} onClick={() => save.mutate({ isDraft: false })}>
-            Publish
-          </Button>
-        </May>
-      </PageTitle>
+      <EditorHead
+        ids={ids}
+        base={base}
+        title={title}
+        onTitle={setTitle}
+        isDirty={isDirty}
+        isSaving={save.isPending}
+        hasEvents={starters.length > 0}
+        onTest={() => tests.ask({ kind: 'all' })}
+        onSave={({ isDraft }) => save.mutate({ isDraft })}
+        onOpen={setDialog}
+        onResume={() => resume.mutate()}
+      />
       <div className="said">
+        {base.pausedAt && <PausedSince workflowID={workflow.id} pausedAt={base.pausedAt} resume={resume} />}
         {refused?.code === 'PRECONDITION_FAILED' ? (
           <Conflict
             onTheirs={onReload}
@@ -165,8 +138,6 @@ export function Editor({ tenantID, workflow, kinds, step, onReload }: Props) {
         onPlanClose={() => setPlan(undefined)}
         isReadOnly={!mayChange}
         opened={step}
-        title={title}
-        onTitle={setTitle}
         onChange={change}
       />
       <Suspense>
@@ -181,7 +152,7 @@ export function Editor({ tenantID, workflow, kinds, step, onReload }: Props) {
             kinds={kinds}
             faults={optionFaults}
             onChange={change}
-            onChanged={(next) => setBase((before) => ({ ...before, ...next }))}
+            onChanged={noteChange}
             onClose={() => setDialog(undefined)}
           />
         )}
@@ -206,25 +177,28 @@ export function Editor({ tenantID, workflow, kinds, step, onReload }: Props) {
             onClose={() => setDialog(undefined)}
           />
         )}
-        {dialog === 'run' && <RunPublished ids={ids} base={base} onClose={() => setDialog(undefined)} />}
+        {dialog && (
+          <HeadDialogs
+            ids={ids}
+            base={base}
+            dialog={dialog}
+            listeners={starters}
+            isDirty={isDirty}
+            savedVersion={savedVersion}
+            nameOf={(id) => nameIn(draft, id)}
+            onPublish={() => save.mutateAsync({ isDraft: false })}
+            onChanged={noteChange}
+            onClose={() => setDialog(undefined)}
+          />
+        )}
       </Suspense>
     </div>
   );
 }
 
-function State({ base, isDirty }: { base: Workflow; isDirty: boolean }) {
-  const { versionNumber, versionID, publishedVersionID } = base;
-  const isPublished = versionID === publishedVersionID;
-  return (
-    <span role="status" className="status" data-tone={isDirty ? 'wait' : isPublished ? 'ok' : 'idle'}>
-      {isDirty ? 'Not saved' : `Version ${versionNumber}, ${isPublished ? 'published' : 'a draft'}`}
-    </span>
-  );
-}
-
 function Refusal({ error, isShownAtSteps }: { error: Error; isShownAtSteps: boolean }) {
   return (
-    <Problem error={isShownAtSteps ? new Error('The graph has faults, which are shown at their nodes.') : error} />
+    <Problem error={isShownAtSteps ? new Error('The graph has faults, which are shown at their steps.') : error} />
   );
 }
 

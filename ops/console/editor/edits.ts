@@ -1,6 +1,7 @@
 import { exitOfEdge, exitsOf, onwardExits } from '../graph/exits.ts';
 import type { Kind, Kinds } from '../graph/kinds.ts';
 import { COLUMN, HEIGHT, layoutOf, ROW, WIDTH } from '../graph/lay-out.ts';
+import { resultName } from '../graph/result-name.ts';
 import { bodiesOf, withBody } from '../graph/shape.ts';
 import type { Point } from '../graph/shown.ts';
 import { type Config, type Draft, type DraftNode, firstFree, freeID, withConfig, withEdge } from './draft.ts';
@@ -24,7 +25,7 @@ export function withStep(draft: Draft, kinds: Kinds, kind: Kind, where: Where): 
   const source = where.from?.id ?? edge?.source;
   const roomy = withRoom(draft, kinds, { source, at: where.at });
   const node: DraftNode = {
-    ...{ id, type: kind.nodeType, data: asNew(draft, kind.defaultValue as Config) },
+    ...{ id, type: kind.nodeType, data: asNew(draft, kinds, kind) },
     ...{ position: roomy.position, more: {} },
   };
   const nodes = insertedAfter(roomy.draft.nodes, source, node);
@@ -136,14 +137,22 @@ export function withDisabled(draft: Draft, ids: ReadonlySet<string>, isDisabled:
 }
 
 /** The config of a new step: its title and the name of its result are those of no other step. */
-export function asNew(draft: Pick<Draft, 'nodes'>, data: Config): Config {
-  const unique = (field: string, join: string) => {
-    const own = data[field];
-    if (typeof own !== 'string') return {};
-    const used = draft.nodes.map((node) => node.data[field]);
-    return { [field]: firstFree(used, (number) => (number === 1 ? own : `${own}${join}${number}`)) };
-  };
-  return { ...data, ...unique('title', ' '), ...unique('outputVariable', '') };
+export function asNew(
+  { nodes }: Pick<Draft, 'nodes'>,
+  kinds: Kinds,
+  kind: Kind | undefined,
+  data = (kind?.defaultValue ?? {}) as Config,
+): Config {
+  const unique = (own: unknown, used: readonly unknown[], join: string) =>
+    typeof own === 'string' ? firstFree(used, (number) => (number === 1 ? own : `${own}${join}${number}`)) : undefined;
+  const title = unique(
+    data.title,
+    nodes.map((node) => node.data.title),
+    ' ',
+  );
+  const results = nodes.map((node) => resultName(kinds[node.type], node.data));
+  const outputVariable = unique(resultName(kind, data), results, '');
+  return { ...data, ...(title !== undefined && { title }), ...(outputVariable !== undefined && { outputVariable }) };
 }
 
 /** Changes the config of a step. Edges follow an exit that is given another name. */

@@ -33,6 +33,7 @@ interface Props {
   tab: StepTab;
   onTab: (tab: StepTab) => void;
   result: StepResult | undefined;
+  isOutdated: boolean;
   /** Buttons with which the step is tested. */
   test: ReactNode;
   /** The result of the last test. */
@@ -56,7 +57,7 @@ export function NodePanel(props: Props) {
     onRemove,
     onClose,
   } = props;
-  const { tab, onTab, result, test, children } = props;
+  const { tab, onTab, result, isOutdated, test, children } = props;
   const kind = kinds[node.type];
   const { word, icon, group } = wordsOf(node.type, kind);
   const isDisabled = node.data.isDisabled === true;
@@ -67,7 +68,6 @@ export function NodePanel(props: Props) {
   const settings = (
     <Stack gap="sm">
       <OtherFaults faults={others} />
-      <ExitsOfStep draft={draft} node={node} kinds={kinds} onChange={onChange} onSelect={onSelect} onAdd={onAdd} />
       {sendsRequest(kind) && (
         <PasteCurl
           onFill={(request) => {
@@ -96,6 +96,7 @@ export function NodePanel(props: Props) {
       ) : (
         <Text size="sm">This server does not know the kind “{node.type}”.</Text>
       )}
+      <ExitsOfStep draft={draft} node={node} kinds={kinds} onChange={onChange} onSelect={onSelect} onAdd={onAdd} />
       {kind?.begins || (
         <Group justify="flex-end" gap="xs">
           <Button variant="default" size="xs" onClick={onDuplicate}>
@@ -131,9 +132,7 @@ export function NodePanel(props: Props) {
         <CloseButton aria-label="Close the step" onClick={onClose} />
       </Group>
       {test}
-      <StepTabs tab={tab} onTab={onTab} result={result} settings={settings}>
-        {children}
-      </StepTabs>
+      <StepTabs {...{ tab, onTab, result, isOutdated, settings }}>{children}</StepTabs>
     </Stack>
   );
 }

@@ -12,20 +12,22 @@ interface Props {
   named: Named;
   faults: Faults;
   tested: Tested;
+  /** Steps that would have other results now. */
+  outdated: ReadonlySet<string>;
   planned: ReadonlyMap<string, PlannedCard> | undefined;
   selection: ReadonlySet<string>;
   onSelect: (id: string) => void;
 }
 
 /** Says in words what the graph draws. */
-export function StepList({ draft, kinds, named, faults, tested, planned, selection, onSelect }: Props) {
+export function StepList({ draft, kinds, named, faults, tested, outdated, planned, selection, onSelect }: Props) {
   const names = new Map(draft.nodes.map((node) => [node.id, nameOf(node)]));
   const stateHead = planned ? 'Plan' : tested.size > 0 ? 'Last test' : undefined;
   const stateOf = (node: DraftNode) => {
     const card = planned?.get(node.id);
     if (planned) return [card?.word ?? '–', card?.reason].filter(Boolean).join(': ');
     const result = tested.get(node.id);
-    return result ? wordsOfResult(result, node) : '–';
+    return result ? `${wordsOfResult(result, node, kinds)}${outdated.has(node.id) ? ', outdated' : ''}` : '–';
   };
   const leaving = Map.groupBy(draft.edges, ({ source }) => source);
   const next = ({ id, type, data }: DraftNode) =>

@@ -4,8 +4,10 @@ import type { NodeSteps } from '../client/run-steps.ts';
 import { type CardData, cardNode, StepCard } from '../graph/card.tsx';
 import type { Drawing } from '../graph/drawing.ts';
 import { type Kinds, wordsOf } from '../graph/kinds.ts';
+import { resultName } from '../graph/result-name.ts';
 import { type Named, summaryOf } from '../graph/summary.ts';
 import { filledConfig, type PlannedCard } from '../plan/planned.ts';
+import { OUTDATED } from '../testing/outdated.ts';
 import { pinOf } from '../testing/pins.ts';
 import { resultLine } from '../testing/results.ts';
 import { countOf } from '../ui/count.ts';
@@ -19,6 +21,7 @@ interface Shown extends CardData {
   line: string;
   faults: number;
   tested: NodeSteps | undefined;
+  isOutdated: boolean;
   planned: PlannedCard | undefined;
 }
 export type StepNode = Node<Shown, 'step'>;
@@ -30,6 +33,8 @@ interface Props {
   selection: ReadonlySet<string>;
   faults: Faults;
   tested: Tested;
+  /** Steps that would have other results now. */
+  outdated: ReadonlySet<string>;
   /** While a plan is shown. */
   planned: ReadonlyMap<string, PlannedCard> | undefined;
 }
@@ -43,6 +48,7 @@ export function useStepNodes({
   selection,
   faults,
   tested,
+  outdated,
   planned,
 }: Props): StepNode[] {
   const known = useRef(new Map<string, { parts: readonly unknown[]; node: StepNode }>());
@@ -57,13 +63,24 @@ export function useStepNodes({
       const result = tested.get(node.id);
       const position = layout.positions.get(node.id);
       const isSelected = selection.has(node.id);
+      const isOutdated = outdated.has(node.id);
       const parts = [
-        ...[node.data, node.more.pinned, node.type, line, count, result, isSelected, flow, card],
+        ...[node.data, node.more.pinned, node.type, line, count, result, isOutdated, isSelected, flow, card],
         ...[position?.x, position?.y, JSON.stringify(own)],
       ];
       const before = known.current.get(node.id);
       const isSame = before?.parts.every((part, index) => part === parts[index]);
-      const data: Shown = { node, kinds, line, faults: count, exits: own, tested: result, planned: card, flow };
+      const data: Shown = {
+        node,
+        kinds,
+        line,
+        faults: count,
+        exits: own,
+        tested: result,
+        isOutdated,
+        planned: card,
+        flow,
+      };
       const shown =
         before && isSame ? before.node : cardNode(node.id, data, { position, isSelected, label: labelOf(data) });
       next.set(node.id, { parts, node: shown });
@@ -71,31 +88,33 @@ export function useStepNodes({
     });
     known.current = next;
     return nodes;
-  }, [draft.nodes, kinds, layout, exits, named, selection, faults, tested, planned]);
+  }, [draft.nodes, kinds, layout, exits, named, selection, faults, tested, outdated, planned]);
 }
 
 /** The name of a step for screen readers. */
-function labelOf({ node, kinds, faults, tested, planned }: Shown): string {
+function labelOf({ node, kinds, faults, tested, isOutdated, planned }: Shown): string {
   const { word } = wordsOf(node.type, kinds[node.type]);
   return [
     ...[nameOf(node), word],
     ...(faults > 0 ? [countOf(faults, 'fault')] : []),
     ...(planned ? [[planned.word, planned.reason].filter(Boolean).join(': ')] : []),
-    ...(tested && !planned ? [`last test: ${wordsOfResult(tested, node)}`] : []),
+    ...(tested && !planned
+      ? [`last test: ${wordsOfResult(tested, node, kinds)}${isOutdated ? ', outdated' : ''}`]
+      : []),
     ...(pinOf(node) ? ['pinned'] : []),
   ].join(', ');
 }
 
 /** The result of a step in the last test, in words. */
-export function wordsOfResult(tested: NodeSteps, { data }: DraftNode): string {
-  const { brief, reason } = resultLine(tested, data.outputVariable);
+export function wordsOfResult(tested: NodeSteps, { type, data }: DraftNode, kinds: Kinds): string {
+  const { brief, reason } = resultLine(tested, resultName(kinds[type], data));
   return [wordOf(tested.shown.status), brief, reason].filter(Boolean).join(', ');
 }
 
 export function Step({ id, data: shown }: NodeProps<StepNode>) {
   const { node, kinds, line, faults, exits, tested, planned, flow } = shown;
   const words = wordsOf(node.type, kinds[node.type]);
-  const failure = planned || !tested ? undefined : resultLine(tested, node.data.outputVariable).reason;
+  const failure = planned || !tested ? undefined : resultLine(tested, resultName(kinds[node.type], node.data)).reason;
   return (
     <StepCard
       id={id}
@@ -127,7 +146,7 @@ function toneOf({ faults, planned }: Shown) {
 }
 
 /** The state of the step in the plan that is shown, else in the last test. */
-function StateOfStep({ node, tested, planned }: Shown) {
+function StateOfStep({ node, kinds, tested, isOutdated, planned }: Shown) {
   if (planned)
     return (
       <span className="status" data-tone={planned.tone}>
@@ -135,10 +154,16 @@ function StateOfStep({ node, tested, planned }: Shown) {
       </span>
     );
   if (!tested) return null;
-  const { brief } = resultLine(tested, node.data.outputVariable);
+  const { brief } = resultLine(tested, resultName(kinds[node.type], node.data));
   return (
     <>
-      <Status of={tested.shown.status} />
+      {isOutdated ? (
+        <span className="status" data-tone="idle" title={OUTDATED}>
+          Outdated
+        </span>
+      ) : (
+        <Status of={tested.shown.status} />
+      )}
       {brief && <span className="node-result">{brief}</span>}
     </>
   );

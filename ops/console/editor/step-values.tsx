@@ -5,6 +5,7 @@ import { useMay } from '../client/may.ts';
 import { knownVariablesRead } from '../client/variables.ts';
 import { OfferedInCode } from '../code/offered.ts';
 import type { Kinds } from '../graph/kinds.ts';
+import type { Results } from '../testing/results.ts';
 import { ValuesOfStep } from '../values/context.ts';
 import { ValueField } from '../values/field.tsx';
 import { scopeOf } from '../values/scope.ts';
@@ -19,20 +20,23 @@ interface Props {
   kinds: Kinds;
   testID: string | undefined;
   tested: Tested;
+  /** The same, each with its run. */
+  results: Results;
   children: ReactNode;
 }
 
 /** Gives the fields of a step what they can name there. */
-export function StepValues({ tenantID, draft, node, kinds, testID, tested, children }: Props) {
+export function StepValues({ tenantID, draft, node, kinds, testID, tested, results, children }: Props) {
   const definitions = draft.options.inputDefinitions;
   const may = useMay();
   const variables = useQuery({ ...knownVariablesRead(tenantID), enabled: may('variable.list') }).data;
   const input = useInputOfRun({ tenantID, instanceID: testID });
   const [needed, setNeeded] = useState<ReadonlySet<string>>(new Set());
   const onNeed = useCallback((steps: readonly string[]) => setNeeded((before) => before.union(new Set(steps))), []);
-  const events = [...needed].flatMap((id) => firstEventOf(tested, id) ?? []);
-  const ids = { tenantID, instanceID: testID ?? '' };
-  const read = useQueries({ queries: events.map((event) => wholeOutputRead(ids, event)), combine: byNode });
+  // The result of a step may be of an earlier test than the last one.
+  const omitted = [...needed].flatMap((id) => omittedOf(results, id) ?? []);
+  const reads = omitted.map(({ run: { instanceID }, event }) => wholeOutputRead({ tenantID, instanceID }, event));
+  const read = useQueries({ queries: reads, combine: byNode });
   const around = useSteadyOthers(draft, node.id);
   const known: Known = useMemo(
     () => ({
@@ -57,9 +61,10 @@ function byNode(results: readonly { data: WholeOutput | undefined }[]): Readonly
   return new Map(results.flatMap(({ data }) => (data ? [[data.nodeID, data.output] as const] : [])));
 }
 
-function firstEventOf(tested: Tested, id: string) {
-  const step = firstStep(tested.get(id));
-  return step?.last.outputOmitted === true ? step.last : undefined;
+function omittedOf(results: Results, id: string) {
+  const result = results.get(id);
+  const event = firstStep(result?.steps)?.last;
+  return result && event?.outputOmitted === true ? { run: result.run, event } : undefined;
 }
 
 /** The draft as it was when another step or an edge last changed: what a step can name does not depend on its own fields. */

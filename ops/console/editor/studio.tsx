@@ -1,33 +1,32 @@
-import { Button, Group, Skeleton, TextInput } from '@mantine/core';
+import { Button, Group, Skeleton } from '@mantine/core';
 import { lazy, Suspense, useEffect, useMemo, useRef, useState } from 'react';
-import { exitsOf } from '../graph/exits.ts';
 import type { Kind, Kinds } from '../graph/kinds.ts';
 import type { Point } from '../graph/shown.ts';
-import { focusPanel, focusStep, Workspace, WorkspaceBar, WorkspacePanel } from '../graph/workspace.tsx';
+import { focusPanel, focusStep, Workspace, WorkspaceBar } from '../graph/workspace.tsx';
 import { PlanBanner } from '../plan/plan-banner.tsx';
 import { cardsOf, type Plan } from '../plan/planned.ts';
 import { PlannedStep } from '../plan/planned-step.tsx';
-import { withPin } from '../testing/pins.ts';
+import { outdatedSteps } from '../testing/outdated.ts';
+import { noResults } from '../testing/results.ts';
 import type { StepTab } from '../testing/step-tabs.tsx';
-import { StartProblem, StepTests } from '../testing/step-tests.tsx';
+import { StartProblem } from '../testing/step-tests.tsx';
 import type { Tests } from '../testing/use-tests.ts';
 import { countOf } from '../ui/count.ts';
 import { Icon } from '../ui/icon.tsx';
 import { AddStep } from './add-step.tsx';
+import { ChosenStep } from './chosen-step.tsx';
 import { chosenSteps, copied, stepsIn, withCopies } from './clipboard.ts';
 import { type Draft, type Faults, NOTE, nameIn } from './draft.ts';
 import { tidied, type Where, withDisabled, withoutSteps, withStep } from './edits.ts';
-import { NodePanel } from './node-panel.tsx';
+import { withFirstValues } from './first-values.ts';
 import { withNote, withoutNotes } from './notes.ts';
 import { StepList } from './step-list.tsx';
-import { TestResults } from './test-results.tsx';
+import { type Tested, TestResults } from './test-results.tsx';
 import { useDrawing } from './use-drawing.ts';
 import { useKeys } from './use-keys.ts';
 import { useNamed } from './use-named.ts';
 import { UndoButtons, type UndoMoves } from './use-undo.tsx';
 
-const StepValues = lazy(() => import('./step-values.tsx').then(({ StepValues: one }) => ({ default: one })));
-const StepResult = lazy(() => import('../testing/step-result.tsx').then(({ StepResult: one }) => ({ default: one })));
 const Canvas = lazy(() => import('./canvas.tsx').then(({ Canvas: one }) => ({ default: one })));
 
 interface Props {
@@ -50,41 +49,21 @@ interface Props {
   isReadOnly: boolean;
   /** The step that is chosen at first. */
   opened?: string | undefined;
-  title: string;
-  onTitle: (title: string) => void;
   onChange: (change: (draft: Draft) => Draft, what?: string) => void;
 }
 
 const none: ReadonlySet<string> = new Set();
-const noFaults: ReadonlyMap<string, string> = new Map();
 
 /** The graph with its tools, the list of its steps, and the panel of the one that is chosen. */
 export function Studio(props: Props) {
-  const {
-    tenantID,
-    draft,
-    kinds,
-    faults,
-    optionFaults,
-    moves,
-    undo,
-    tests,
-    plan,
-    isReadOnly,
-    opened,
-    title,
-    onTitle,
-    onChange,
-  } = props;
+  const { tenantID, draft, kinds, faults, optionFaults, moves, undo, tests, plan, isReadOnly, opened, onChange } =
+    props;
   const [selection, setSelection] = useState(opened === undefined ? none : new Set([opened]));
   const [adding, setAdding] = useState<Where>();
   const [sought, setSought] = useState(opened === undefined ? undefined : { id: opened });
   const [tidyings, setTidyings] = useState(0);
   const [said, setSaid] = useState('');
-  const tested = useMemo(
-    () => new Map([...(tests?.results ?? [])].map(([id, { steps }]) => [id, steps] as const)),
-    [tests?.results],
-  );
+  const { tested, outdated } = useTested(tests, draft);
   const drawn = useRef(draft);
   drawn.current = draft;
   const nameOf = (id: string) => nameIn(drawn.current, id);
@@ -116,9 +95,11 @@ export function Studio(props: Props) {
     if (isWide && chosen.current !== undefined) setSought({ id: chosen.current });
   }, [tab, startedID]);
   const add = (kind: Kind, where: Where) => {
-    const [next, id] = withStep(draft, kinds, kind, where);
+    const [added, id] = withStep(draft, kinds, kind, where);
+    const next = withFirstValues(added, kinds, id, tested);
     onChange(() => next);
     setAdding(undefined);
+    setTab('settings');
     select(id);
   };
   const insert = (steps: Draft, verb: string) => {
@@ -172,14 +153,6 @@ export function Studio(props: Props) {
     <Workspace>
       <WorkspaceBar>
         <Group gap="xs">
-          <TextInput
-            aria-label="Title"
-            size="xs"
-            w={220}
-            readOnly={isReadOnly}
-            value={title}
-            onChange={(event) => onTitle(event.currentTarget.value)}
-          />
           {tests?.testID !== undefined && (
             <TestResults tenantID={tenantID} instanceID={tests.testID} onRun={tests.noteRun} />
           )}
@@ -244,6 +217,7 @@ export function Studio(props: Props) {
           selection={selection}
           faults={faults}
           tested={tested}
+          outdated={outdated}
           planned={planned}
           plan={plan}
           sought={sought}
@@ -261,62 +235,26 @@ export function Studio(props: Props) {
         named={named}
         faults={faults}
         tested={tested}
+        outdated={outdated}
         planned={planned}
         selection={selection}
         onSelect={select}
       />
       {node && (
-        <WorkspacePanel label="Step">
-          <Suspense fallback={<Skeleton h={200} />}>
-            <StepValues key={node.id} {...{ tenantID, draft, node, kinds, tested }} testID={tests?.testID}>
-              <NodePanel
-                key={`${node.id} ${moves}`}
-                draft={draft}
-                node={node}
-                kinds={kinds}
-                faults={faults.get(node.id) ?? noFaults}
-                optionFaults={optionFaults}
-                isReadOnly={isReadOnly}
-                onChange={(next) => onChange(next, `step ${node.id}`)}
-                onSelect={select}
-                onAdd={setAdding}
-                onDuplicate={duplicate}
-                onDisable={toggleDisabled}
-                onRemove={remove}
-                onClose={() => setSelection(none)}
-                tab={tab}
-                onTab={setTab}
-                result={tests?.results.get(node.id)}
-                test={
-                  plan ? (
-                    <PlannedStep card={planned?.get(node.id)} nameOf={nameOf} />
-                  ) : (
-                    tests && (
-                      <StepTests
-                        tests={tests}
-                        node={node}
-                        nameOf={nameOf}
-                        exits={exitsOf(kinds[node.type], node.data)}
-                        begins={kinds[node.type]?.begins === true}
-                        isReadOnly={isReadOnly}
-                        onPin={(pin) => onChange((old) => withPin(old, node.id, pin))}
-                      />
-                    )
-                  )
-                }
-              >
-                <Suspense fallback={<Skeleton className="step-result" h={120} />}>
-                  <StepResult
-                    tenantID={tenantID}
-                    title={nameOf(node.id)}
-                    result={tests?.results.get(node.id)}
-                    onSelect={select}
-                  />
-                </Suspense>
-              </NodePanel>
-            </StepValues>
-          </Suspense>
-        </WorkspacePanel>
+        <ChosenStep
+          {...{ tenantID, draft, node, kinds, tests, tested, isReadOnly, optionFaults, moves, nameOf, tab }}
+          faults={faults.get(node.id)}
+          isOutdated={outdated.has(node.id)}
+          planned={plan && <PlannedStep card={planned?.get(node.id)} nameOf={nameOf} />}
+          onTab={setTab}
+          onChange={onChange}
+          onSelect={select}
+          onAdd={setAdding}
+          onDuplicate={duplicate}
+          onDisable={toggleDisabled}
+          onRemove={remove}
+          onClose={() => setSelection(none)}
+        />
       )}
       {adding && (
         <AddStep
@@ -330,6 +268,17 @@ export function Studio(props: Props) {
       )}
     </Workspace>
   );
+}
+
+/** The results that the graph shows, and which of them another test would not give. */
+function useTested(tests: Tests | undefined, draft: Draft) {
+  const results = tests?.results ?? noResults;
+  const tested: Tested = useMemo(
+    () => new Map([...results].flatMap(([id, { steps, isCut }]) => (isCut ? [] : [[id, steps] as const]))),
+    [results],
+  );
+  const outdated = useMemo(() => outdatedSteps(results, draft), [results, draft]);
+  return { tested, outdated };
 }
 
 /** The position of a new note: to the left of this step, where no edge leads, or of the first one. */

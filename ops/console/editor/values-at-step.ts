@@ -3,7 +3,8 @@ import { compileTemplate } from '#shared/workflow/templates/expressions.ts';
 import type { NodeSteps, Step } from '../client/run-steps.ts';
 import { exitOfEdge } from '../graph/exits.ts';
 import { type Kinds, wordsOf } from '../graph/kinds.ts';
-import { bodiesOf } from '../graph/shape.ts';
+import { resultName } from '../graph/result-name.ts';
+import { bodiesAround, bodiesOf } from '../graph/shape.ts';
 import { isObject } from '../ui/is-object.ts';
 import { resolvePath } from '../values/check.ts';
 import { ANY, partsOf, type Value, type ValueGroup, type Values } from '../values/value.ts';
@@ -39,7 +40,8 @@ export function valuesAt(id: string, draft: Draft, kinds: Kinds, known: Known): 
 }
 
 function createReader(draft: Draft, kinds: Kinds, known: Known): (id: string) => Values {
-  const { containerOf, returns } = bodiesOf(draft, kinds);
+  const bodies = bodiesOf(draft, kinds);
+  const { containerOf, returns } = bodies;
   const byID = new Map(draft.nodes.map((node) => [node.id, node]));
   const onward = draft.edges.filter(({ id }) => !returns.has(id));
   const arriving = Map.groupBy(onward, ({ target }) => target);
@@ -50,7 +52,7 @@ function createReader(draft: Draft, kinds: Kinds, known: Known): (id: string) =>
   return valuesOf;
 
   function valuesOf(id: string): Values {
-    const around = containersOf(id);
+    const around = bodiesAround(id, bodies).flatMap((one) => byID.get(one) ?? []);
     const before = nodesBefore(id, { sourcesOf });
     const repeating = new Set(around.map((one) => one.id));
     // The nearest ones come first: of two results of the same name, theirs counts.
@@ -84,7 +86,7 @@ function createReader(draft: Draft, kinds: Kinds, known: Known): (id: string) =>
     function elsewhereOf(): Map<string, string> {
       const named = new Set(groups.flatMap(({ values }) => values.map(({ path }) => String(path[1]))));
       const found = draft.nodes.flatMap((node): [string, string][] =>
-        keysOf(node)
+        keysOf(node, kinds)
           .filter((key) => !named.has(key))
           .map((key) => [`ctx.${key}`, reasonOf(node)]),
       );
@@ -102,19 +104,9 @@ function createReader(draft: Draft, kinds: Kinds, known: Known): (id: string) =>
     }
   }
 
-  /** The steps in whose bodies a step lies, the innermost first. */
-  function containersOf(id: string): DraftNode[] {
-    const found: DraftNode[] = [];
-    for (let at = containerOf.get(id); at !== undefined && found.length < byID.size; at = containerOf.get(at)) {
-      const container = byID.get(at);
-      if (container) found.push(container);
-    }
-    return found;
-  }
-
   function resultsOf(node: DraftNode): ValueGroup[] {
-    const { outputVariable } = node.data;
-    if (typeof outputVariable !== 'string' || outputVariable === '') return [];
+    const outputVariable = resultName(kinds[node.type], node.data);
+    if (outputVariable === undefined) return [];
     const shape = resultShape(node.type, node.data);
     const { output, isOmitted } = outputOf(node);
     const sample = isObject(output) && Object.hasOwn(output, outputVariable) ? output[outputVariable] : undefined;
@@ -207,9 +199,9 @@ function goesOn(errorHandling: unknown): boolean {
 }
 
 /** The keys of `ctx` that a step sets. */
-function keysOf({ data: { outputVariable, assignments } }: DraftNode): string[] {
-  const own = typeof outputVariable === 'string' && outputVariable !== '' ? [outputVariable] : [];
-  return [...own, ...assignmentsOf(assignments).map(({ name }) => name)];
+function keysOf({ type, data }: DraftNode, kinds: Kinds): string[] {
+  const own = resultName(kinds[type], data);
+  return [...(own === undefined ? [] : [own]), ...assignmentsOf(data.assignments).map(({ name }) => name)];
 }
 
 const error: Value = {

@@ -90,9 +90,7 @@ export function VersionView({ tenantID, workflow, versionID, kinds, step, onLeav
         onPlanAgain={nothing}
         onPlanClose={nothing}
         isReadOnly
-        title={workflow.title}
         opened={step}
-        onTitle={nothing}
         onChange={nothing}
       />
     </div>

@@ -56,6 +56,14 @@ export function bodiesOf(graph: ShownGraph, kinds: Kinds): Bodies {
   return { containerOf, containers, returns: idsOf(returns), strays: idsOf(strays), exitOrder };
 }
 
+/** The steps that repeat a step, the innermost first. */
+export function bodiesAround(id: string, { containerOf }: Pick<Bodies, 'containerOf'>): string[] {
+  const found: string[] = [];
+  for (let one = containerOf.get(id); one !== undefined && !found.includes(one); one = containerOf.get(one))
+    found.push(one);
+  return found;
+}
+
 /** A step with all that lies in its body, also in bodies in that. */
 export function withBody(id: string, { containers }: Bodies): string[] {
   const found = new Set([id]);

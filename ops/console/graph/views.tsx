@@ -7,6 +7,8 @@ import { coveredWidth } from './workspace.tsx';
 
 /** Room between a step that is brought into view and what is around the view. */
 const MARGIN = 24;
+/** Names of the exits of a card, and the buttons that add a step behind them, hang on it. */
+const EXITS = 72;
 /** Smaller cards cannot be read: a step that is looked for is enlarged. */
 const MIN_ZOOM = 0.5;
 
@@ -36,8 +38,8 @@ export function Views({ sought, tidied = 0, positions }: Props) {
     const zoom = Math.max(before.zoom, MIN_ZOOM);
     const isEnlarged = zoom > before.zoom;
     const next = {
-      x: shifted(at.x, WIDTH, { view: before.x, zoom, room: pane.width - coveredWidth(), isEnlarged }),
-      y: shifted(at.y, HEIGHT, { view: before.y, zoom, room: pane.height, isEnlarged }),
+      x: shifted(at.x, WIDTH + EXITS, { view: before.x, zoom, room: pane.width - coveredWidth(), isEnlarged }),
+      y: shifted(at.y, HEIGHT + EXITS, { view: before.y, zoom, room: pane.height, isEnlarged }),
     };
     if (next.x !== before.x || next.y !== before.y) void setViewport({ ...next, zoom });
   }, [isDrawn, sought, getViewport, setViewport]);

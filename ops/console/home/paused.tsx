@@ -2,7 +2,7 @@ import { Button, Stack } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { Overview } from '../client/overview.ts';
-import { body, rest } from '../client/rest.ts';
+import { setWorkflowPause } from '../client/workflows.ts';
 import { May } from '../ui/may.tsx';
 import { Notice } from '../ui/notice.tsx';
 import { Problem } from '../ui/problem.tsx';
@@ -52,10 +52,7 @@ type Workflow = Props['paused']['workflows']['newest'][number];
 function PausedWorkflow({ tenantID, workflow: { id, title, pausedAt } }: { tenantID: string; workflow: Workflow }) {
   const queries = useQueryClient();
   const resume = useMutation({
-    mutationFn: () => {
-      const path = '/api/v1/tenants/{tenantID}/workflows/{workflowID}/resume';
-      return body<unknown>(rest.POST(path, { params: { path: { tenantID, workflowID: id } } }));
-    },
+    mutationFn: () => setWorkflowPause({ tenantID, workflowID: id }, 'resume'),
     onSuccess: () => queries.invalidateQueries({ queryKey: ['overview', tenantID] }),
   });
   return (

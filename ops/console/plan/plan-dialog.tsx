@@ -43,7 +43,7 @@ export function PlanDialog({ ids, definitions, args, savedVersion, isDirty, onPl
   const faults = faultsIn('args', plan.error);
   return (
     <FormDialog
-      title="What would happen"
+      title="Dry run"
       verb={isDirty ? 'Save the draft and show it' : 'Show it'}
       size="lg"
       save={plan}

@@ -64,7 +64,7 @@ function Settings({ settings }: Pick<Schemas['WorkflowStepInput'], 'settings'>) 
   return (
     <>
       <Text size="sm" c="dimmed">
-        The settings of the step, with the values that its templates named.
+        What the step was given: its settings, with the values in place of its expressions.
       </Text>
       <JSONView value={values} label="Input of the step" />
       {inDoubt.length > 0 && (
@@ -91,7 +91,7 @@ function Context({
   return (
     <>
       <Text size="sm" c="dimmed">
-        What its templates and its code could read, as <code>ctx</code>.
+        All values that it could name, behind <code>ctx</code>.
       </Text>
       <JSONView value={ctx} label="Context of the step" />
       {(omitted.length > 0 || mayLackKeys) && (

@@ -1,5 +1,5 @@
 import type { Kinds } from '../graph/kinds.ts';
-import { type Bodies, bodiesOf, withBody } from '../graph/shape.ts';
+import { type Bodies, bodiesAround, bodiesOf, withBody } from '../graph/shape.ts';
 import type { ShownEdge } from '../graph/shown.ts';
 import { type EditedGraph, type EditedStep, exitAfter, type Pin } from './pins.ts';
 
@@ -90,14 +90,6 @@ function stepsBefore({ edges }: EditedGraph, { returns }: Bodies, id: string): S
   const found = new Set((arriving.get(id) ?? []).map(({ source }) => source));
   // The loop over the Set also visits steps that are added meanwhile.
   for (const one of found) for (const { source } of arriving.get(one) ?? []) found.add(source);
-  return found;
-}
-
-/** The steps that repeat a step, the innermost first. */
-function bodiesAround(id: string, { containerOf }: Bodies): string[] {
-  const found: string[] = [];
-  for (let one = containerOf.get(id); one !== undefined && !found.includes(one); one = containerOf.get(one))
-    found.push(one);
   return found;
 }
 

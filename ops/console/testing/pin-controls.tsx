@@ -4,7 +4,6 @@ import { lazy, Suspense, useState } from 'react';
 import { readWholeEvent } from '../client/live-run.ts';
 import { Icon } from '../ui/icon.tsx';
 import { Notice } from '../ui/notice.tsx';
-import { Problem } from '../ui/problem.tsx';
 import { checkedPin, type EditedStep, type Pin, pinOf } from './pins.ts';
 import { type StepResult, usableStep } from './results.ts';
 
@@ -20,7 +19,7 @@ export interface PinProps {
 }
 
 /** Pins the result of a step, or asks for one where no test has given any. */
-export function PinButton({ tenantID, node, result, exits, onPin }: PinProps) {
+export function usePinning({ tenantID, node, result, exits, onPin }: PinProps) {
   const [isAsking, setAsking] = useState(false);
   const last = result && usableStep(result.steps)?.last;
   const own = last?.isPinned === true ? undefined : last;
@@ -32,24 +31,18 @@ export function PinButton({ tenantID, node, result, exits, onPin }: PinProps) {
       onPin(checkedPin(output, own.exit ?? undefined));
     },
   });
-  return (
-    <>
-      <Button
-        size="compact-sm"
-        variant="default"
-        loading={pin.isPending}
-        onClick={own ? () => pin.mutate() : () => setAsking(true)}
-      >
-        {own ? 'Pin this result' : 'Give it a result'}
-      </Button>
-      {pin.error && <Problem error={pin.error} />}
+  return {
+    label: own ? 'Pin this result' : 'Pin a result by hand',
+    begin: own ? () => pin.mutate() : () => setAsking(true),
+    error: pin.error,
+    dialog: (
       <Suspense>
         {isAsking && (
           <PinDialog node={node} pin={undefined} exits={exits} onPin={onPin} onClose={() => setAsking(false)} />
         )}
       </Suspense>
-    </>
-  );
+    ),
+  };
 }
 
 /** Says that the result of a step is pinned, with the ways to change it. */

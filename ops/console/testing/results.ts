@@ -2,11 +2,16 @@ import { type NodeSteps, nodesOf, type Step } from '../client/run-steps.ts';
 import type { Run, TimelineEvent } from '../client/types.ts';
 import { countOf } from '../ui/count.ts';
 import { isObject } from '../ui/is-object.ts';
+import type { EditedGraph } from './pins.ts';
 
 /** The iterations of a step in a test. */
 export interface StepResult {
   run: Run;
   steps: NodeSteps;
+  /** The graph of which it was a test; undefined for a test of an earlier visit. */
+  tested?: EditedGraph | undefined;
+  /** The test has ended, as was asked, before the step had: it repeats the one that was to be run. */
+  isCut?: boolean;
 }
 
 /** Results of steps, by their ids: those of the last test, and of tests before it that it did not run again. */
@@ -14,13 +19,20 @@ export type Results = ReadonlyMap<string, StepResult>;
 
 export const noResults: Results = new Map();
 
+export interface TestOf {
+  /** A part of the graph was tested. */
+  isPartial: boolean;
+  tested?: EditedGraph | undefined;
+}
+
 /** The results after a test. Those of a part of the graph leave the others as they are, and so do outputs that were given. */
-export function resultsAfter(before: Results, run: Run, isPartial: boolean): Results {
+export function resultsAfter(before: Results, run: Run, { isPartial, tested }: TestOf): Results {
   const found = new Map(isPartial ? before : noResults);
   for (const steps of nodesOf(run.timeline)) {
     const wasGiven = steps.steps.every(({ last }) => last.isPinned === true);
     if (isPartial && wasGiven && before.has(steps.nodeID)) continue;
-    found.set(steps.nodeID, { run, steps });
+    const isCut = isPartial && run.status === 'COMPLETED' && steps.shown.status === 'CANCELLED';
+    found.set(steps.nodeID, { run, steps, tested, isCut });
   }
   return found;
 }

@@ -5,8 +5,10 @@ import { StepError } from '../run/failure.tsx';
 import { StepInput } from '../run/step-input.tsx';
 import { Iterations, Output, Remarks } from '../run/step-panel.tsx';
 import { StepDuration } from '../run/timeline.tsx';
+import { Notice } from '../ui/notice.tsx';
 import { Status } from '../ui/status.tsx';
 import { Ago } from '../ui/time.tsx';
+import { OUTDATED } from './outdated.ts';
 import type { StepResult as Result } from './results.ts';
 
 interface Props {
@@ -14,11 +16,14 @@ interface Props {
   title: string;
   /** Undefined: no test has reached the step. */
   result: Result | undefined;
+  /** The step, or one before it, has changed since. */
+  isOutdated: boolean;
+  exits: readonly { id: string; name: string }[];
   onSelect: (id: string) => void;
 }
 
 /** The input of a step in the last test, beside its output. */
-export function StepResult({ tenantID, title, result, onSelect }: Props) {
+export function StepResult({ tenantID, title, result, isOutdated, exits, onSelect }: Props) {
   const [chosen, choose] = useState<string>();
   if (!result)
     return (
@@ -32,15 +37,21 @@ export function StepResult({ tenantID, title, result, onSelect }: Props) {
   return (
     <Stack gap="sm" className="step-result">
       {steps.steps.length > 1 && <Iterations node={steps} selected={step.key} onSelect={choose} />}
+      {isOutdated && (
+        <Notice tone="wait" title="Outdated">{`${OUTDATED}. Run it again to see what it gives now.`}</Notice>
+      )}
+      {result.isCut && (
+        <Text size="sm">The test has ended at the step that it was run to, so that this one was not finished.</Text>
+      )}
       <Group gap="md">
-        <Status of={step.status} />
+        {!result.isCut && <Status of={step.status} />}
         <Text size="sm" component="span">
           <StepDuration step={step} />
         </Text>
         <Text size="sm" c="dimmed" component="span">
           <Ago at={step.last.at} />
         </Text>
-        {step.last.exit && <Text size="sm">left by “{step.last.exit}”</Text>}
+        <LeftBy exit={step.last.exit} exits={exits} />
         <Link
           className="link note-link"
           to="/t/$tenantID/runs/$instanceID"
@@ -78,4 +89,11 @@ export function StepResult({ tenantID, title, result, onSelect }: Props) {
       </div>
     </Stack>
   );
+}
+
+/** The way on that was taken, where a step has several beside that of errors. */
+function LeftBy({ exit, exits }: { exit: string | null; exits: Props['exits'] }) {
+  const onward = exits.filter(({ id }) => id !== 'error');
+  if (exit === null || (onward.length < 2 && exit !== 'error')) return null;
+  return <Text size="sm">goes on by “{exits.find(({ id }) => id === exit)?.name ?? exit}”</Text>;
 }

@@ -10,20 +10,31 @@ interface Props {
   tab: StepTab;
   onTab: (tab: StepTab) => void;
   result: StepResult | undefined;
+  isOutdated: boolean;
   settings: ReactNode;
   children: ReactNode;
 }
 
 /** The settings of a step, or its result in the last test. */
-export function StepTabs({ tab, onTab, result, settings, children }: Props) {
+export function StepTabs({ tab, onTab, result, isOutdated, settings, children }: Props) {
   return (
     <Tabs value={tab} onChange={(value) => onTab(value === 'result' ? 'result' : 'settings')} keepMounted={false}>
       <Tabs.List mb="sm">
         <Tabs.Tab value="settings">Settings</Tabs.Tab>
-        <Tabs.Tab value="result">Result {result && <Status of={result.steps.shown.status} />}</Tabs.Tab>
+        <Tabs.Tab value="result">
+          Result {result && !result.isCut && (isOutdated ? <Old /> : <Status of={result.steps.shown.status} />)}
+        </Tabs.Tab>
       </Tabs.List>
       <Tabs.Panel value="settings">{settings}</Tabs.Panel>
       <Tabs.Panel value="result">{children}</Tabs.Panel>
     </Tabs>
+  );
+}
+
+function Old() {
+  return (
+    <span className="status" data-tone="idle">
+      Outdated
+    </span>
   );
 }

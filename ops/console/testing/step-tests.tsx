@@ -1,11 +1,11 @@
-import { Button, Group, Stack, Text } from '@mantine/core';
+import { Button, Group, Menu, Stack, Text } from '@mantine/core';
 import { APIError } from '../client/rest.ts';
 import { Icon } from '../ui/icon.tsx';
 import { May } from '../ui/may.tsx';
 import { Notice } from '../ui/notice.tsx';
 import { Problem } from '../ui/problem.tsx';
 import type { StepAlone } from './part-of-graph.ts';
-import { PinButton, PinnedNote } from './pin-controls.tsx';
+import { PinnedNote, usePinning } from './pin-controls.tsx';
 import { type EditedStep, type Pin, pinOf } from './pins.ts';
 import type { Tests } from './use-tests.ts';
 
@@ -32,6 +32,7 @@ export function StepTests({ tests, node, nameOf, exits, begins, isReadOnly, onPi
   const isStarting = (kind: 'upTo' | 'alone') => tests.start.isPending && isOwn && target.kind === kind;
   const canBePinned = !begins && exits.length > 0;
   const isReached = tests.isReached(id);
+  const pinning = usePinning({ tenantID: tests.tenantID, node, result: tests.results.get(id), exits, onPin });
   return (
     <Stack gap={6} className="step-tests">
       <May permission="workflow.test" on="workflow:*">
@@ -57,20 +58,34 @@ export function StepTests({ tests, node, nameOf, exits, begins, isReadOnly, onPi
               Run only this step
             </Button>
           )}
-          {!isReadOnly && !pin && canBePinned && (
-            <PinButton
-              tenantID={tests.tenantID}
-              node={node}
-              result={tests.results.get(id)}
-              exits={exits}
-              onPin={onPin}
-            />
-          )}
-          <Button size="compact-sm" variant="default" onClick={() => tests.ask({ kind: 'upTo', id })}>
-            Inputs of the test
-          </Button>
+          <Menu position="bottom-end" width={260}>
+            <Menu.Target>
+              <Button
+                size="compact-sm"
+                variant="default"
+                aria-label="Test data"
+                rightSection={<Icon name="down" size={12} />}
+              >
+                Data
+              </Button>
+            </Menu.Target>
+            <Menu.Dropdown>
+              <Menu.Item onClick={() => tests.ask({ kind: 'upTo', id })}>
+                Change the inputs of the test
+                <span className="menu-note">What the run is given, for this test and the next ones</span>
+              </Menu.Item>
+              {!isReadOnly && !pin && canBePinned && (
+                <Menu.Item onClick={pinning.begin}>
+                  {pinning.label}
+                  <span className="menu-note">Tests take it, and do not run the step</span>
+                </Menu.Item>
+              )}
+            </Menu.Dropdown>
+          </Menu>
         </Group>
       </May>
+      {pinning.error && <Problem error={pinning.error} />}
+      {pinning.dialog}
       <Hints alone={pin ? undefined : alone} isReached={isReached} nameOf={nameOf} />
       <PinnedNote node={node} exits={exits} isReadOnly={isReadOnly} onPin={onPin} />
       {tests.start.error && isOwn && (

@@ -8,7 +8,7 @@ import { declaredInputs } from '../ui/declared.ts';
 import { isObject } from '../ui/is-object.ts';
 import { partAlone, partUpTo, type StepAlone, type TestedPart } from './part-of-graph.ts';
 import { type EditedGraph, type Pin, pinOf, pinsOf, withoutPin } from './pins.ts';
-import { noResults, type Results, resultsAfter, usableStep } from './results.ts';
+import { noResults, type Results, resultsAfter, type TestOf, usableStep } from './results.ts';
 import { type TestSettings, useTestSettings } from './test-settings.ts';
 
 type Test = Schemas['WorkflowTest'];
@@ -17,6 +17,8 @@ type Test = Schemas['WorkflowTest'];
 export type Target = { kind: 'all' } | { kind: 'upTo' | 'alone'; id: string };
 
 interface Sent extends Omit<TestedPart, 'stopAfter'> {
+  /** The whole one, as it was in the editor. */
+  graph: EditedGraph;
   target: Target;
   stopAfter?: string;
   settings: TestSettings;
@@ -43,12 +45,13 @@ export function useTests({ tenantID, workflowID, graph, kinds, options, testID, 
   const [results, setResults] = useState<Results>(noResults);
   const [settings, saveSettings] = useTestSettings(workflowID);
   const [asked, ask] = useState<Target>();
-  const partialTests = useRef(new Set<string>());
+  /** The tests of this visit. */
+  const begun = useRef(new Map<string, TestOf>());
   const noteRun = useCallback((run: Run) => {
-    setResults((before) => resultsAfter(before, run, partialTests.current.has(run.instanceID)));
+    setResults((before) => resultsAfter(before, run, begun.current.get(run.instanceID) ?? { isPartial: false }));
   }, []);
   const start = useMutation({
-    mutationFn: async ({ target, settings: { args, dryRun }, stopAfter, ...part }: Sent) => {
+    mutationFn: async ({ target, settings: { args, dryRun }, stopAfter, graph: _, ...part }: Sent) => {
       const given = target.kind === 'alone' ? await givenTo(target.id) : {};
       return testWorkflow(tenantID, {
         ...bodyOf({ ...part, nodes: part.nodes.map(withoutPin) }),
@@ -59,8 +62,8 @@ export function useTests({ tenantID, workflowID, graph, kinds, options, testID, 
         ...(stopAfter !== undefined && { stopAfter }),
       });
     },
-    onSuccess: (instanceID, { target }) => {
-      if (target.kind !== 'all') partialTests.current.add(instanceID);
+    onSuccess: (instanceID, { target, graph: tested }) => {
+      begun.current.set(instanceID, { isPartial: target.kind !== 'all', tested });
       noteTest(instanceID);
     },
   });
@@ -103,6 +106,7 @@ export function useTests({ tenantID, workflowID, graph, kinds, options, testID, 
     if (part.nodes && part.edges)
       await start.mutateAsync({
         target,
+        graph,
         settings: next,
         ...{ nodes: part.nodes, edges: part.edges },
         ...(stopAfter && { stopAfter }),

@@ -7,12 +7,15 @@ export function Confirm({
   title,
   question,
   verb,
+  keep = 'Keep it',
   onConfirm,
   onClose,
 }: {
   title: string;
   question: string;
   verb: string;
+  /** On the button that does nothing. */
+  keep?: string;
   onConfirm: () => Promise<unknown>;
   onClose: () => void;
 }) {
@@ -26,7 +29,7 @@ export function Confirm({
         {act.error && <Problem error={act.error} />}
         <Group justify="flex-end">
           <Button variant="default" onClick={onClose} data-autofocus>
-            Keep it
+            {keep}
           </Button>
           <Button color="red" loading={act.isPending} onClick={() => act.mutate()}>
             {verb}

@@ -125,7 +125,7 @@ function rendererOf(View: ComponentType<Drawn>) {
         element={uischema as Drawn['element']}
         // A layout may ask for none; screen readers need one.
         label={(uischema.label !== undefined && control.label) || words}
-        description={typeof description === 'string' ? description : undefined}
+        description={typeof description === 'string' ? withOwnName(description, schema, data) : undefined}
         error={control.errors || undefined}
         within={faultWithin(path, core?.additionalErrors)}
         disabled={!enabled || readonly === true}
@@ -137,6 +137,12 @@ function rendererOf(View: ComponentType<Drawn>) {
       />
     );
   }, false);
+}
+
+/** A description that shows how the usual name is used shows it with the name that was given. */
+function withOwnName(description: string, { default: usual }: Schema, value: unknown): string {
+  if (typeof usual !== 'string' || typeof value !== 'string' || value === '') return description;
+  return description.replaceAll(`{{ctx.${usual}}}`, `{{ctx.${value}}}`);
 }
 
 /** Props that all Mantine fields share. A fault within a value is told at the field that shows all of it. */

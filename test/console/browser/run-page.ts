@@ -87,7 +87,8 @@ export function runPageTests(stage: () => Stage): void {
     await page.getByRole('link', { name: 'Edit this step' }).click();
     const panel = page.getByRole('complementary', { name: 'Step' });
     await expect.poll(() => panel.getByLabel('Title').inputValue()).toBe('Send them later');
-    await page.getByRole('link', { name: 'Runs', exact: true }).last().click();
+    await page.getByRole('button', { name: 'More' }).click();
+    await page.getByRole('menuitem', { name: 'Runs of this workflow' }).click();
     await page.getByRole('table', { name: 'Runs, newest first' }).getByText('Export of rows').waitFor();
     expect(new URL(page.url()).searchParams.get('workflowID')).toBe(workflowID);
 

@@ -55,6 +55,11 @@ export function testingTests(stage: () => Stage): void {
 
     await panel.getByRole('tab', { name: 'Settings' }).click();
     await panel.getByRole('textbox', { name: 'Code' }).fill('return ctx.orders.wrong.length;');
+    await card('sum').getByText('Outdated').waitFor();
+    expect(await card('list').getByText('Outdated').count()).toBe(0);
+    await panel.getByRole('tab', { name: 'Result Outdated' }).click();
+    await expectAccessible(page, { name: 'step-outdated', shows: 'has changed since the test' });
+    await panel.getByRole('tab', { name: 'Settings' }).click();
     await panel.getByText('“Run only this step” takes the last results of “List orders”').waitFor();
     await panel.getByRole('button', { name: 'Run only this step' }).click();
     await panel.getByRole('tab', { name: 'Result Failed' }).waitFor();
@@ -62,7 +67,8 @@ export function testingTests(stage: () => Stage): void {
     await expectAccessible(page, { name: 'step-failed', shows: 'Cannot read properties of undefined' });
     // The result of the step before it is still that of the test that ran it.
     await card('list').click();
-    await panel.getByRole('button', { name: 'Pin this result' }).click();
+    await panel.getByRole('button', { name: 'Test data' }).click();
+    await page.getByRole('menuitem', { name: 'Pin this result' }).click();
     await panel.getByText('Tests take this result and do not run the step').waitFor();
     await page.locator('[aria-label="List orders, JavaScript, last test: Success, 2 rows, pinned"]').waitFor();
     await panel.getByRole('button', { name: 'Edit the data' }).click();
@@ -91,7 +97,8 @@ export function testingTests(stage: () => Stage): void {
     const { workflow, client } = await aWorkflowToTest('Tested as a whole');
     const panel = page.getByRole('complementary', { name: 'Step' });
     await page.locator('.react-flow__node[data-id="send"]').click();
-    await panel.getByRole('button', { name: 'Give it a result' }).click();
+    await panel.getByRole('button', { name: 'Test data' }).click();
+    await page.getByRole('menuitem', { name: 'Pin a result by hand' }).click();
     const dialog = page.getByRole('dialog');
     await dialog.getByRole('textbox', { name: 'Data' }).fill('nothing');
     await dialog.getByRole('button', { name: 'Pin', exact: true }).click();
@@ -138,7 +145,8 @@ export function testingTests(stage: () => Stage): void {
     const panel = page.getByRole('complementary', { name: 'Step' });
     const output = panel.getByRole('region', { name: 'Output', exact: true });
     await page.locator('.react-flow__node[data-id="next"]').click();
-    await panel.getByRole('button', { name: 'Inputs of the test' }).click();
+    await panel.getByRole('button', { name: 'Test data' }).click();
+    await page.getByRole('menuitem', { name: 'Change the inputs of the test' }).click();
     const dialog = page.getByRole('dialog');
     await dialog.getByRole('textbox', { name: 'Inputs' }).fill('{"ids": [5, 6]}');
     await dialog.getByRole('button', { name: 'Start the test' }).click();
@@ -151,6 +159,8 @@ export function testingTests(stage: () => Stage): void {
       .not.toContain(body.instances[0].instanceID);
     await output.getByText('"next": 11').waitFor();
     await page.locator('[aria-label="Double, JavaScript, last test: Success, 10"]').waitFor();
+    // The test has left the loop at the step that it was run to.
+    expect(await page.locator('.react-flow__node').getByText('Cancelled').count()).toBe(0);
 
     await page.locator('.react-flow__node[data-id="ask"]').click();
     await panel.getByRole('button', { name: 'Run to here' }).click();
@@ -179,7 +189,8 @@ export function testingTests(stage: () => Stage): void {
     const workflow = await aWorkflow(cluster, { tenant, title: 'Planned', ...steps });
     await go(path(`/workflows/${workflow.id}`));
     const dialog = page.getByRole('dialog');
-    await page.getByRole('button', { name: 'What would happen' }).click();
+    await page.getByRole('button', { name: 'More' }).click();
+    await page.getByRole('menuitem', { name: 'Dry run' }).click();
     await dialog.getByRole('textbox', { name: 'Inputs' }).fill('{"amount": 500, "customer": 42}');
     await expectAccessible(page, { name: 'plan-dialog', shows: 'Nothing is executed' });
     await dialog.getByRole('button', { name: 'Show it' }).click();
@@ -246,7 +257,8 @@ export function testingTests(stage: () => Stage): void {
     await panel
       .getByRole('textbox', { name: 'Code' })
       .fill('const { price } = ctx.input.event.body; return price > 100 ? price - 10 : price;');
-    await page.getByRole('button', { name: 'Try with recent events' }).click();
+    await page.getByRole('button', { name: 'More' }).click();
+    await page.getByRole('menuitem', { name: 'Try with recent events' }).click();
     const dialog = page.getByRole('dialog');
     await dialog.getByRole('row', { name: /webhook \{"price":150\} Done –$/ }).waitFor();
     await dialog.getByRole('button', { name: 'Save the draft and try with 2 events' }).click();

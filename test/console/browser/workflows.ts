@@ -26,15 +26,15 @@ export function workflowTests(stage: () => Stage): void {
     await page.getByRole('row', { name: /^Start Start .* JavaScript$/ }).waitFor();
     await page.getByRole('row', { name: /^JavaScript JavaScript .* End$/ }).waitFor();
     await page.getByRole('button', { name: 'Publish' }).click();
-    await page.getByText('shown at their nodes').waitFor();
+    await page.getByText('shown at their steps').waitFor();
     await page.getByRole('row', { name: /JavaScript code:/ }).waitFor();
     forgetRefusals(stage(), 400);
-    await expectAccessible(page, { name: 'editor-fault', shows: 'shown at their nodes', schemes: ['light'] });
+    await expectAccessible(page, { name: 'editor-fault', shows: 'shown at their steps', schemes: ['light'] });
 
     await page.getByRole('button', { name: 'Undo' }).click();
     const code = page.getByRole('textbox', { name: 'Code' });
     expect(await code.textContent()).not.toBe('return {');
-    await page.getByText('shown at their nodes').waitFor({ state: 'detached' });
+    await page.getByText('shown at their steps').waitFor({ state: 'detached' });
     expect(await page.getByRole('row', { name: /JavaScript code:/ }).count()).toBe(0);
     await page.getByRole('button', { name: 'Redo' }).click();
     expect(await code.textContent()).toBe('return {');
@@ -48,15 +48,41 @@ export function workflowTests(stage: () => Stage): void {
     await page.getByRole('option', { name: 'input' }).waitFor();
     await code.fill('return { answer: ctx.input.number * 2 };');
     await code.locator('.tok-keyword', { hasText: 'return' }).waitFor();
-    await page.getByRole('button', { name: 'Publish' }).click();
-    await page.getByText('Version 2, published').waitFor();
+    // Nothing is published yet: the dialog says so, publishes, and asks for the inputs.
     await page.getByRole('button', { name: 'Run', exact: true }).click();
+    await page.getByRole('dialog').getByText('nothing is published yet').waitFor();
+    await page.getByRole('dialog').getByRole('button', { name: 'Publish and go on' }).click();
+    await page.getByText('Version 2, published').waitFor();
     await page.getByRole('dialog').getByLabel('Inputs').fill('{"number": 21}');
     await page.getByRole('dialog').getByRole('button', { name: 'Start' }).click();
     await page.getByRole('status').getByText('Completed').waitFor();
     await page.getByRole('radio', { name: 'Timeline' }).waitFor({ state: 'attached' });
     const { body } = await cluster.as(tenant.creator).in(tenant).get('T/workflows/instances?limit=1');
     expect(body.instances[0]).toMatchObject({ workflowTitle: 'Made in the editor', versionNumber: 2 });
+  });
+
+  test('a workflow is paused, says so where it is built and in the list, and is resumed', async () => {
+    const { cluster, page, go, path, tenant } = stage();
+    await go(editorPath);
+    await page.getByRole('button', { name: 'More' }).click();
+    await expectAccessible(page, { name: 'editor-more', shows: 'Runs of this workflow' });
+    await page.getByRole('menuitem', { name: 'Pause' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Pause' }).click();
+    await page.getByText('New runs are accepted and wait').waitFor();
+    await expectAccessible(page, {
+      name: 'editor-paused',
+      shows: 'New runs are accepted and wait',
+      schemes: ['light'],
+    });
+    const client = cluster.as(tenant.creator).in(tenant);
+    const { body } = await client.post(`T/workflows/${editorPath.split('/').at(-1)}/execute`, { args: { number: 1 } });
+    await go(path('/workflows?search=editor'));
+    await page.getByRole('row', { name: /^Made in the editor Paused/ }).waitFor();
+    await go(editorPath);
+    await page.getByRole('button', { name: 'Resume' }).click();
+    await page.getByText('New runs are accepted and wait').waitFor({ state: 'detached' });
+    await go(path(`/runs/${body.instanceID}`));
+    await page.getByRole('status').getByText('Completed').waitFor();
   });
 
   test('two authors: the second is told, nothing is overwritten, and an earlier version is restored', async () => {
@@ -84,7 +110,8 @@ export function workflowTests(stage: () => Stage): void {
     await other.getByRole('button', { name: 'Save mine as a later draft' }).click();
     await other.getByText('Version 4, a draft').waitFor();
 
-    await other.getByRole('button', { name: 'Versions' }).click();
+    await other.getByRole('button', { name: 'More' }).click();
+    await other.getByRole('menuitem', { name: 'Versions' }).click();
     const dialog = other.getByRole('dialog');
     await dialog.getByRole('row').nth(1).getByRole('button', { name: 'What changed' }).click();
     const renamed = dialog.getByRole('region', { name: 'Step Second' });

@@ -79,12 +79,12 @@ test('a change from an older version than the latest is refused by `If-Match`, a
   expect((await api().patch(`T/workflows/${id}`, saying('three'))).status).toBe(200);
 });
 
-test('a client that has kept an answer is told what has changed since, also beside the version', async () => {
+test('a client that has cached an answer is told what has changed since, also beside the version', async () => {
   const { id } = await aSaved();
   // As browsers ask. Without the second header this client would add one that asks for a whole answer.
-  const kept = { 'if-none-match': '"1"', 'cache-control': 'max-age=0' };
+  const cached = { 'if-none-match': '"1"', 'cache-control': 'max-age=0' };
   await api().post(`T/workflows/${id}/pause`);
-  const { status, body } = await api().get(`T/workflows/${id}`, kept);
+  const { status, body } = await api().get(`T/workflows/${id}`, cached);
   expect([status, typeof body.workflow?.pausedAt]).toEqual([200, 'string']);
 });
 

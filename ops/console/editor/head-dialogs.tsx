@@ -1,0 +1,72 @@
+import { Button, Group, Modal, Stack, Text } from '@mantine/core';
+import { useMutation } from '@tanstack/react-query';
+import { lazy } from 'react';
+import type { Schemas } from '../client/types.ts';
+import type { WorkflowIDs } from '../client/workflows.ts';
+import { StartForm } from '../run/start-run.tsx';
+import type { HeadDialog } from './head.tsx';
+import { PauseDialog } from './pause.tsx';
+
+const ReplayDialog = lazy(() =>
+  import('../replay/replay-dialog.tsx').then(({ ReplayDialog: one }) => ({ default: one })),
+);
+
+interface Props {
+  ids: WorkflowIDs;
+  base: Schemas['Workflow'];
+  dialog: HeadDialog;
+  /** Those that start the workflow. */
+  listeners: Schemas['WorkflowUsage']['listeners'];
+  isDirty: boolean;
+  savedVersion: () => Promise<number>;
+  nameOf: (nodeID: string) => string;
+  /** Publishes the graph as it is in the editor. */
+  onPublish: () => Promise<unknown>;
+  onChanged: (change: Partial<Schemas['Workflow']>) => void;
+  onClose: () => void;
+}
+
+/** Dialogs of the head that need nothing of the graph. */
+export function HeadDialogs({ dialog, ...props }: Props) {
+  const { ids, base, onChanged, onClose } = props;
+  if (dialog === 'run') return <RunPublished {...props} />;
+  if (dialog === 'replay') return <ReplayDialog {...props} />;
+  if (dialog === 'pause') return <PauseDialog ids={ids} title={base.title} onChanged={onChanged} onClose={onClose} />;
+  return null;
+}
+
+function RunPublished({ ids, base, onPublish, onClose }: Pick<Props, 'ids' | 'base' | 'onPublish' | 'onClose'>) {
+  if (!base.publishedVersionID) return <PublishFirst onPublish={onPublish} onClose={onClose} />;
+  return (
+    <Modal opened onClose={onClose} title="Run">
+      {base.versionID !== base.publishedVersionID && (
+        <Text size="sm" mb="sm">
+          The published version is run, not the draft.
+        </Text>
+      )}
+      <StartForm tenantID={ids.tenantID} workflow={base} />
+    </Modal>
+  );
+}
+
+/** A refusal is shown at the steps, behind the dialog. */
+function PublishFirst({ onPublish, onClose }: Pick<Props, 'onPublish' | 'onClose'>) {
+  const publish = useMutation({ mutationFn: onPublish, onError: onClose });
+  return (
+    <Modal opened onClose={onClose} title="Run">
+      <Stack>
+        <Text size="sm">
+          A run takes the published version, and nothing is published yet. “Test” tries the draft without publishing it.
+        </Text>
+        <Group justify="flex-end">
+          <Button variant="default" onClick={onClose}>
+            Cancel
+          </Button>
+          <Button loading={publish.isPending} onClick={() => publish.mutate()}>
+            Publish and go on
+          </Button>
+        </Group>
+      </Stack>
+    </Modal>
+  );
+}
