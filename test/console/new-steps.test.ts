@@ -1,4 +1,4 @@
-/** What a new step begins with: the name of its result, and values that are there. */
+/** New steps begin with a name of their result, and with values that are there. */
 import { describe, expect, test } from 'vitest';
 import type { NodeSteps } from '#ops/console/client/run-steps.ts';
 import { withCopies } from '#ops/console/editor/clipboard.ts';

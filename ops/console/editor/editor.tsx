@@ -38,11 +38,13 @@ interface Props {
   kinds: Kinds;
   /** The step to begin with. */
   step: string | undefined;
+  /** The run that one comes from. */
+  run: string | undefined;
   /** Drops what is not saved. */
   onReload: () => Promise<void>;
 }
 
-export function Editor({ tenantID, workflow, kinds, step, onReload }: Props) {
+export function Editor({ tenantID, workflow, kinds, step, run, onReload }: Props) {
   const ids = { tenantID, workflowID: workflow.id };
   const queries = useQueryClient();
   /** The version that the draft goes on from. */
@@ -92,7 +94,7 @@ export function Editor({ tenantID, workflow, kinds, step, onReload }: Props) {
   const resume = useResume(ids, noteChange);
   const starters = useQuery({ ...workflowUsageRead(ids), refetchOnWindowFocus: false }).data?.listeners ?? [];
   const mayChange = useMay(`workflow:${workflow.id}`)('workflow.update');
-  const [testID, noteTest] = useLastTest(workflow.id);
+  const [testID, noteTest] = useLastTest(workflow.id, run);
   const tests = useTests({
     ...{ ...ids, kinds, testID, noteTest },
     ...{ graph: draft, options: optionsOf(draft), bodyOf: partBody },
@@ -138,6 +140,7 @@ export function Editor({ tenantID, workflow, kinds, step, onReload }: Props) {
         onPlanClose={() => setPlan(undefined)}
         isReadOnly={!mayChange}
         opened={step}
+        run={run}
         onChange={change}
       />
       <Suspense>

@@ -35,19 +35,22 @@ export function EditorHead(props: Props) {
     <PageTitle
       title={title}
       field={
-        <TextInput
-          aria-label="Title"
-          className="title-field"
-          readOnly={!mayChange}
-          value={title}
-          onChange={(event) => onTitle(event.currentTarget.value)}
-        />
+        mayChange && (
+          <TextInput
+            aria-label="Title"
+            className="title-field"
+            value={title}
+            onChange={(event) => onTitle(event.currentTarget.value)}
+          />
+        )
       }
       beside={<State base={base} isDirty={isDirty} />}
     >
-      <Button variant="default" onClick={() => onOpen('settings')}>
-        Settings
-      </Button>
+      {mayChange && (
+        <Button variant="default" onClick={() => onOpen('settings')}>
+          Settings
+        </Button>
+      )}
       <May permission="workflow.test" on="workflow:*">
         <Button variant="default" onClick={onTest}>
           Test
@@ -97,6 +100,7 @@ function More({ ids: { tenantID, workflowID }, base, hasEvents, onOpen, onResume
             <span className="menu-note">The draft, with events that have come; nothing is done again</span>
           </Menu.Item>
         )}
+        {!may('workflow.update') && <Menu.Item onClick={() => onOpen('settings')}>Settings</Menu.Item>}
         <Menu.Item onClick={() => onOpen('versions')}>Versions</Menu.Item>
         <Menu.Item
           renderRoot={(props) => (

@@ -1,9 +1,12 @@
 import { useState } from 'react';
 
-/** The run of the last test of a workflow in this tab. */
-export function useLastTest(workflowID: string): [string | undefined, (instanceID: string) => void] {
+/** The run whose results the steps of a workflow show: that of the last test in this tab, or the one that the person comes from. */
+export function useLastTest(
+  workflowID: string,
+  from: string | undefined,
+): [string | undefined, (instanceID: string) => void] {
   const key = `gantry.test.${workflowID}`;
-  const [instanceID, setInstanceID] = useState(() => sessionStorage.getItem(key) ?? undefined);
+  const [instanceID, setInstanceID] = useState(() => from ?? sessionStorage.getItem(key) ?? undefined);
   const note = (next: string) => {
     sessionStorage.setItem(key, next);
     setInstanceID(next);

@@ -21,10 +21,11 @@ import { tidied, type Where, withDisabled, withoutSteps, withStep } from './edit
 import { withFirstValues } from './first-values.ts';
 import { withNote, withoutNotes } from './notes.ts';
 import { StepList } from './step-list.tsx';
-import { type Tested, TestResults } from './test-results.tsx';
+import { ShownRun, type Tested } from './test-results.tsx';
 import { useDrawing } from './use-drawing.ts';
 import { useKeys } from './use-keys.ts';
 import { useNamed } from './use-named.ts';
+import { useTitleOfNamed } from './use-titles.ts';
 import { UndoButtons, type UndoMoves } from './use-undo.tsx';
 
 const Canvas = lazy(() => import('./canvas.tsx').then(({ Canvas: one }) => ({ default: one })));
@@ -49,6 +50,8 @@ interface Props {
   isReadOnly: boolean;
   /** The step that is chosen at first. */
   opened?: string | undefined;
+  /** The run that one comes from. */
+  run?: string | undefined;
   onChange: (change: (draft: Draft) => Draft, what?: string) => void;
 }
 
@@ -72,11 +75,12 @@ export function Studio(props: Props) {
     () => plan && cardsOf(plan, { graph: drawn.current, kinds, nameOf: (id) => nameIn(drawn.current, id) }),
     [plan, kinds],
   );
-  const [tab, setTab] = useState<StepTab>('settings');
+  const [tab, setTab] = useState<StepTab>(props.run !== undefined && opened !== undefined ? 'result' : 'settings');
   const named = useNamed(tenantID, draft);
   const drawing = useDrawing(draft, kinds);
   const [only, ...others] = selection;
   const node = others.length === 0 ? draft.nodes.find(({ id }) => id === only) : undefined;
+  useTitleOfNamed({ tenantID, node, kinds, onChange });
   const select = (id: string) => {
     setSelection(new Set([id]));
     setSought({ id });
@@ -152,11 +156,7 @@ export function Studio(props: Props) {
   return (
     <Workspace>
       <WorkspaceBar>
-        <Group gap="xs">
-          {tests?.testID !== undefined && (
-            <TestResults tenantID={tenantID} instanceID={tests.testID} onRun={tests.noteRun} />
-          )}
-        </Group>
+        <Group gap="xs">{tests && <ShownRun tenantID={tenantID} tests={tests} from={props.run} />}</Group>
         <span role="status" className="note">
           {others.length > 0 ? `${selection.size} chosen` : said}
         </span>

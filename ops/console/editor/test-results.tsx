@@ -7,6 +7,7 @@ import { hasEnded } from '../client/live-runs.ts';
 import type { NodeSteps } from '../client/run-steps.ts';
 import { stopRun } from '../client/stop-run.ts';
 import type { Run } from '../client/types.ts';
+import type { Tests } from '../testing/use-tests.ts';
 import { Status } from '../ui/status.tsx';
 
 export type Tested = ReadonlyMap<string, NodeSteps>;
@@ -14,11 +15,41 @@ export type Tested = ReadonlyMap<string, NodeSteps>;
 interface Props {
   tenantID: string;
   instanceID: string;
+  /** Otherwise a run from which the person has come, in order to change what it did. */
+  isTest: boolean;
   onRun: (run: Run) => void;
 }
 
+interface ShownProps {
+  tenantID: string;
+  tests: Pick<Tests, 'testID' | 'noteRun'>;
+  /** The run that one comes from. */
+  from: string | undefined;
+}
+
+/** The run whose results the steps show, and the way back to the one that one comes from. */
+export function ShownRun({ tenantID, tests: { testID, noteRun }, from }: ShownProps) {
+  return (
+    <>
+      {from !== undefined && testID !== from && (
+        <Link
+          className="link note-link"
+          to="/t/$tenantID/runs/$instanceID"
+          params={{ tenantID, instanceID: from }}
+          search={{}}
+        >
+          Back to the run
+        </Link>
+      )}
+      {testID !== undefined && (
+        <TestResults tenantID={tenantID} instanceID={testID} isTest={testID !== from} onRun={noteRun} />
+      )}
+    </>
+  );
+}
+
 /** The last test, as it goes on; what became of its steps is shown at them. */
-export function TestResults({ tenantID, instanceID, onRun }: Props) {
+function TestResults({ tenantID, instanceID, isTest, onRun }: Props) {
   const { run } = useLiveRun({ tenantID, instanceID });
   useEffect(() => {
     if (run) onRun(run);
@@ -27,11 +58,12 @@ export function TestResults({ tenantID, instanceID, onRun }: Props) {
   if (!run) return null;
   return (
     <span className="last-test">
-      Last test:{' '}
+      {isTest ? 'Last test:' : 'Shown:'}{' '}
       <Link className="link" to="/t/$tenantID/runs/$instanceID" params={{ tenantID, instanceID }} search={{}}>
+        {!isTest && 'the run that you come from '}
         <Status of={run.status} />
       </Link>
-      {!hasEnded(run) && (
+      {isTest && !hasEnded(run) && (
         <Button
           size="compact-xs"
           variant="default"

@@ -4,12 +4,15 @@ export interface EditorView {
   version?: string;
   /** The id of a step. */
   step?: string;
+  /** The run that one comes from, whose results the steps show until a test is made. */
+  run?: string;
 }
 
-export function parseEditorView({ version, step }: Record<string, unknown>): EditorView {
+export function parseEditorView({ version, step, run }: Record<string, unknown>): EditorView {
   return {
     ...(typeof version === 'string' && { version }),
     // The address of a router holds a text of digits as a number.
     ...((typeof step === 'string' || typeof step === 'number') && { step: String(step) }),
+    ...(typeof run === 'string' && { run }),
   };
 }

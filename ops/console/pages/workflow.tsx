@@ -14,7 +14,7 @@ const from = '/shell/t/$tenantID/workflows/$workflowID';
 /** The editor of a workflow, which begins with the version that was saved last; or another version to look at. */
 export function WorkflowPage() {
   const ids = useParams({ from });
-  const { version, step } = useSearch({ from });
+  const { version, step, run } = useSearch({ from });
   const navigate = useNavigate();
   const queries = useQueryClient();
   const workflow = useQuery(workflowRead(ids));
@@ -52,11 +52,12 @@ export function WorkflowPage() {
     );
   return (
     <Editor
-      key={`${ids.workflowID} ${reading}`}
+      key={`${ids.workflowID} ${run} ${reading}`}
       tenantID={ids.tenantID}
       workflow={workflow.data}
       kinds={kinds.data}
       step={step}
+      run={run}
       onReload={reload}
     />
   );

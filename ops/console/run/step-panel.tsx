@@ -51,7 +51,9 @@ export function StepPanel({ tenantID, run, nodes, graph, selected, tab, onTab, o
           </Text>
           <Text size="xs" c="dimmed">
             {definition && wordsOf(definition.kind, undefined).word} <code>{nodeID}</code>
-            {run.workflowID !== null && <ToEditor tenantID={tenantID} workflowID={run.workflowID} step={nodeID} />}
+            {run.workflowID !== null && (
+              <ToEditor {...{ tenantID, workflowID: run.workflowID, step: nodeID, run: run.instanceID }} />
+            )}
           </Text>
         </div>
         <CloseButton aria-label="Close the step" onClick={onClose} />
@@ -107,8 +109,15 @@ export function StepPanel({ tenantID, run, nodes, graph, selected, tab, onTab, o
   );
 }
 
+interface ToEditorProps {
+  tenantID: string;
+  workflowID: string;
+  step: string;
+  run: string;
+}
+
 /** The way to the step in the latest version of its workflow. */
-function ToEditor({ tenantID, workflowID, step }: { tenantID: string; workflowID: string; step: string }) {
+function ToEditor({ tenantID, workflowID, step, run }: ToEditorProps) {
   return (
     <May permission="workflow.update" on={`workflow:${workflowID}`}>
       {' · '}
@@ -116,7 +125,7 @@ function ToEditor({ tenantID, workflowID, step }: { tenantID: string; workflowID
         className="link"
         to="/t/$tenantID/workflows/$workflowID"
         params={{ tenantID, workflowID }}
-        search={{ step }}
+        search={{ step, run }}
       >
         Edit this step
       </Link>

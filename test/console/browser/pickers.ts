@@ -30,11 +30,13 @@ export function pickerTests(stage: () => Stage): void {
         'T/queries/bulk',
         Array.from({ length: 20 }, (_, n) => ({ ...query, dataQueryTitle: `Other ${page} ${n}` })),
       );
-    const graph = chain({ fetch: { type: 'dataQuery', dataQueryID: NOTHING, inputValues: { legacy: 1 } } });
+    const graph = chain({
+      fetch: { type: 'dataQuery', title: 'Query 2', dataQueryID: NOTHING, inputValues: { legacy: 1 } },
+    });
     const workflow = await aWorkflow(cluster, { tenant, title: 'Picks a query', ...graph });
     await go(path(`/workflows/${workflow.id}`));
     await page.getByText('Steps as a list').click();
-    await page.getByRole('button', { name: 'fetch', exact: true }).click();
+    await page.getByRole('button', { name: 'Query 2', exact: true }).click();
 
     const picker = page.getByRole('combobox', { name: 'Query' });
     await picker.click();
@@ -43,6 +45,8 @@ export function pickerTests(stage: () => Stage): void {
     expect(await page.getByRole('option', { name: /^Orders above/ }).count()).toBe(0);
     await picker.fill(title.toUpperCase());
     await page.getByRole('option', { name: title }).click();
+    // Nobody has given the step a title.
+    await page.getByRole('heading', { name: title }).waitFor();
     await page.getByRole('textbox', { name: 'least' }).fill('5');
     await page.getByText('In euros').waitFor();
     expect(await page.getByRole('textbox', { name: 'note' }).getAttribute('placeholder')).toBe('none');

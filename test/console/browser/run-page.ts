@@ -86,6 +86,11 @@ export function runPageTests(stage: () => Stage): void {
     await page.goBack();
     await page.getByRole('link', { name: 'Edit this step' }).click();
     const panel = page.getByRole('complementary', { name: 'Step' });
+    // The editor shows the results of the run that one comes from.
+    await panel.getByRole('tab', { name: 'Result Failed' }).waitFor();
+    await page.getByText('the run that you come from').waitFor();
+    await expectAccessible(page, { name: 'editor-from-run', shows: 'the run that you come from', schemes: ['light'] });
+    await panel.getByRole('tab', { name: 'Settings' }).click();
     await expect.poll(() => panel.getByLabel('Title').inputValue()).toBe('Send them later');
     await page.getByRole('button', { name: 'More' }).click();
     await page.getByRole('menuitem', { name: 'Runs of this workflow' }).click();

@@ -148,6 +148,7 @@ export function testingTests(stage: () => Stage): void {
     await panel.getByRole('button', { name: 'Test data' }).click();
     await page.getByRole('menuitem', { name: 'Change the inputs of the test' }).click();
     const dialog = page.getByRole('dialog');
+    await dialog.getByText('Give it data as JSON').click();
     await dialog.getByRole('textbox', { name: 'Inputs' }).fill('{"ids": [5, 6]}');
     await dialog.getByRole('button', { name: 'Start the test' }).click();
     await output.getByText('"next": 11').waitFor();
@@ -191,6 +192,7 @@ export function testingTests(stage: () => Stage): void {
     const dialog = page.getByRole('dialog');
     await page.getByRole('button', { name: 'More' }).click();
     await page.getByRole('menuitem', { name: 'Dry run' }).click();
+    await dialog.getByText('Give it data as JSON').click();
     await dialog.getByRole('textbox', { name: 'Inputs' }).fill('{"amount": 500, "customer": 42}');
     await expectAccessible(page, { name: 'plan-dialog', shows: 'Nothing is executed' });
     await dialog.getByRole('button', { name: 'Show it' }).click();

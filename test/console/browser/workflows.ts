@@ -53,6 +53,7 @@ export function workflowTests(stage: () => Stage): void {
     await page.getByRole('dialog').getByText('nothing is published yet').waitFor();
     await page.getByRole('dialog').getByRole('button', { name: 'Publish and go on' }).click();
     await page.getByText('Version 2, published').waitFor();
+    await page.getByRole('dialog').getByText('Give it data as JSON').click();
     await page.getByRole('dialog').getByLabel('Inputs').fill('{"number": 21}');
     await page.getByRole('dialog').getByRole('button', { name: 'Start' }).click();
     await page.getByRole('status').getByText('Completed').waitFor();
