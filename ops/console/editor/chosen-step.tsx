@@ -13,6 +13,8 @@ import type { Tested } from './test-results.tsx';
 const StepValues = lazy(() => import('./step-values.tsx').then(({ StepValues: one }) => ({ default: one })));
 const StepResult = lazy(() => import('../testing/step-result.tsx').then(({ StepResult: one }) => ({ default: one })));
 
+const ItemResult = lazy(() => import('../testing/item-result.tsx').then(({ ItemResult: one }) => ({ default: one })));
+
 interface Props extends Omit<ComponentProps<typeof NodePanel>, 'faults' | 'onChange' | 'result' | 'test' | 'children'> {
   tenantID: string;
   faults: ReadonlyMap<string, string> | undefined;
@@ -36,16 +38,18 @@ export function ChosenStep(props: Props) {
   const results = tests?.results ?? noResults;
   const result = results.get(node.id);
   const exits = exitsOf(kinds[node.type], node.data);
-  const test = tests && (
+  const shown = { tenantID, isOutdated, exits, onSelect, title: nameOf(node.id) };
+  const alone = tests?.aloneOf(node.id);
+  const test = tests && alone && (
     <StepTests
-      {...{ tests, node, nameOf, exits, isReadOnly }}
+      {...{ tests, alone, node, nameOf, exits, isReadOnly }}
       begins={kinds[node.type]?.begins === true}
       onPin={(pin) => onChange((old) => withPin(old, node.id, pin))}
     />
   );
   return (
     <WorkspacePanel label="Step">
-      <Suspense fallback={<Skeleton h={200} />}>
+      <Suspense fallback={<Skeleton className={panel.tab === 'result' ? 'step-result' : ''} h={200} />}>
         <StepValues key={node.id} {...{ tenantID, draft, node, kinds, tested, results }} testID={tests?.testID}>
           <NodePanel
             key={`${node.id} ${moves}`}
@@ -56,7 +60,13 @@ export function ChosenStep(props: Props) {
             test={planned ?? test}
           >
             <Suspense fallback={<Skeleton className="step-result" h={120} />}>
-              <StepResult {...{ tenantID, result, isOutdated, exits, onSelect }} title={nameOf(node.id)} />
+              {alone?.map === undefined ? (
+                <StepResult {...shown} result={result} />
+              ) : (
+                <ItemResult tenantID={tenantID} nodeID={node.id} map={results.get(alone.map)}>
+                  {(ofItem) => <StepResult {...shown} result={ofItem} />}
+                </ItemResult>
+              )}
             </Suspense>
           </NodePanel>
         </StepValues>

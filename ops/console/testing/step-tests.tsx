@@ -11,6 +11,8 @@ import type { Tests } from './use-tests.ts';
 
 interface Props {
   tests: Tests;
+  /** How the step is run alone. */
+  alone: StepAlone;
   node: EditedStep;
   /** Titles of steps. */
   nameOf: (id: string) => string;
@@ -22,10 +24,9 @@ interface Props {
 }
 
 /** Runs a step in tests, alone or with those before it, and pins its result. */
-export function StepTests({ tests, node, nameOf, exits, begins, isReadOnly, onPin }: Props) {
+export function StepTests({ tests, alone, node, nameOf, exits, begins, isReadOnly, onPin }: Props) {
   const { id } = node;
   const pin = pinOf(node);
-  const alone = tests.aloneOf(id);
   const { missing, map } = alone;
   const target = tests.start.variables?.target;
   const isOwn = target?.kind !== 'all' && target?.id === id;

@@ -170,6 +170,36 @@ export function testingTests(stage: () => Stage): void {
     await page.locator('.last-test').getByText('Cancelled').waitFor();
   });
 
+  test('a step in a map has a result for each item, which is chosen by its number', async () => {
+    const { page, cluster, tenant, go, path } = stage();
+    const steps = graph(
+      {
+        start: { type: 'start' },
+        all: { type: 'map', title: 'All', sourceVariable: '{{ctx.input.ids}}', itemVariable: 'id', chunkSize: 1 },
+        double: code('return ctx.id * 2;', { title: 'Double', outputVariable: 'doubled' }),
+        end: { type: 'end' },
+      },
+      ['start>all', 'all:map>double', 'all:completed>end'],
+    );
+    const workflow = await aWorkflow(cluster, { tenant, title: 'Tested in a map', ...steps });
+    await go(path(`/workflows/${workflow.id}`));
+    const panel = page.getByRole('complementary', { name: 'Step' });
+    const output = panel.getByRole('region', { name: 'Output', exact: true });
+    await page.locator('.react-flow__node[data-id="double"]').click();
+    await panel.getByRole('button', { name: 'Test data' }).click();
+    await page.getByRole('menuitem', { name: 'Change the inputs of the test' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText('Give it data as JSON').click();
+    await dialog.getByRole('textbox', { name: 'Inputs' }).fill('{"ids": [5, 6, 7]}');
+    await dialog.getByRole('button', { name: 'Start the test' }).click();
+    await output.getByText('"doubled": 10').waitFor();
+    await panel.getByRole('button', { name: 'The next item' }).click();
+    await output.getByText('"doubled": 12').waitFor();
+    await panel.getByRole('textbox', { name: 'Item' }).fill('2');
+    await output.getByText('"doubled": 14').waitFor();
+    await expectAccessible(page, { name: 'step-item', shows: '"doubled": 14' });
+  });
+
   test('what a run would do is drawn on the canvas for an input: values, what depends, and why a step is not reached', async () => {
     const { page, cluster, tenant, go, path } = stage();
     const large = { operator: 'greater_than', leftValue: '{{ctx.input.amount}}', rightValue: 100 };
