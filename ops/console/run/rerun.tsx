@@ -1,18 +1,20 @@
 import '@mantine/core/styles/Radio.css';
-import { Button, Group, Modal, Radio, Select, Stack, Text } from '@mantine/core';
+import { Button, Group, Modal, Radio, Select, Skeleton, Stack, Text } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { keepPreviousData, useMutation, useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { type FormEvent, useState } from 'react';
-import { parseExact } from '#shared/core/lossless-json.ts';
+import { versionRead } from '../client/reads.ts';
 import { body, rest } from '../client/rest.ts';
 import { nodesOf } from '../client/run-steps.ts';
 import type { Run, Schemas } from '../client/types.ts';
 import { versionsRead } from '../client/workflows.ts';
 import { countOf } from '../ui/count.ts';
-import { JSONEditor } from '../ui/json-editor.tsx';
+import { faultsIn } from '../ui/faults.ts';
+import { isObject } from '../ui/is-object.ts';
 import { Problem } from '../ui/problem.tsx';
 import { type Graph, titleOf } from './graph-of.ts';
+import { type RunInput, RunInputs } from './run-inputs.tsx';
 
 type Start = 'start' | 'failed' | 'node';
 type Asked = Schemas['WorkflowRerun'];
@@ -39,10 +41,9 @@ export function Rerun({ tenantID, run, graph, step, onClose }: Props) {
   const [start, setStart] = useState<Start>(chosen ? 'node' : run.status === 'FAILED' ? 'failed' : 'start');
   const [nodeID, setNodeID] = useState<string | null>(chosen);
   const [version, setVersion] = useState('original');
-  const given = JSON.stringify(run.input, null, 2);
-  const [input, setInput] = useState(given);
-  const args = input === given ? undefined : parsed(input);
-  const asked = requestOf({ start, nodeID, version, args });
+  const [input, setInput] = useState(run.input as RunInput | undefined);
+  const declared = useDeclaredInputs({ tenantID, run, version });
+  const asked = requestOf({ start, nodeID, version, args: argsOf(input, run.input) });
   const navigate = useNavigate();
   const params = { path: { tenantID, instanceID: run.instanceID } };
   const rerun = useMutation({
@@ -52,6 +53,10 @@ export function Rerun({ tenantID, run, graph, step, onClose }: Props) {
       await navigate({ to: '/t/$tenantID/runs/$instanceID', params: { tenantID, instanceID }, search: {} });
     },
   });
+  const preview = usePreview({ tenantID, instanceID: run.instanceID, asked });
+  const refused = faultsIn('args', rerun.error ?? preview.error);
+  const faults = argsOf(input, run.input) === null ? new Map([['', 'Expected a JSON object']]) : refused;
+  const error = refused.size > 0 ? null : (rerun.error ?? preview.error);
   const submit = (event: FormEvent) => {
     event.preventDefault();
     if (asked) rerun.mutate(asked);
@@ -71,16 +76,13 @@ export function Rerun({ tenantID, run, graph, step, onClose }: Props) {
             <Select label="Step" searchable required data={done} value={nodeID} onChange={setNodeID} />
           )}
           <VersionChoice tenantID={tenantID} run={run} value={version} onChange={setVersion} />
-          <JSONEditor
-            label="Input"
-            minRows={3}
-            maxRows={12}
-            value={input}
-            onChange={setInput}
-            error={args === null && 'Expected a JSON object'}
-          />
-          {asked && <Preview tenantID={tenantID} instanceID={run.instanceID} asked={asked} graph={graph} />}
-          {rerun.error && <Problem error={rerun.error} />}
+          {declared.isRead ? (
+            <RunInputs definitions={declared.inputs} value={input} onChange={setInput} faults={faults} />
+          ) : (
+            <Skeleton h={80} />
+          )}
+          {asked && !preview.error && <Preview plan={preview.data} graph={graph} />}
+          {error && <Problem error={error} />}
           <Group justify="flex-end">
             <Button type="submit" loading={rerun.isPending} disabled={!asked}>
               Re-run
@@ -96,7 +98,7 @@ interface Choice {
   start: Start;
   nodeID: string | null;
   version: string;
-  args: NonNullable<Asked>['args'] | null;
+  args: NonNullable<Asked>['args'] | null | undefined;
 }
 
 /** Undefined while something is missing. */
@@ -107,14 +109,29 @@ function requestOf({ start, nodeID, version, args }: Choice): Asked | undefined 
   return nodeID === null ? undefined : { from: { nodeID }, ...more };
 }
 
-/** Null: not an object in JSON, or one with a number that a double does not hold. */
-function parsed(text: string): NonNullable<Asked>['args'] | null {
-  try {
-    const value = parseExact(text);
-    return typeof value === 'object' && !Array.isArray(value) ? (value as NonNullable<Asked>['args']) : null;
-  } catch {
-    return null;
-  }
+/** Undefined: the input is that of the run. Null: it is no object. */
+function argsOf(input: unknown, before: unknown): NonNullable<Asked>['args'] | null | undefined {
+  if (JSON.stringify(input) === JSON.stringify(before)) return undefined;
+  const next = input ?? {};
+  return isObject(next) ? (next as NonNullable<Asked>['args']) : null;
+}
+
+/** The inputs that the chosen version declares, if they can be read. */
+function useDeclaredInputs({ tenantID, run, version }: { tenantID: string; run: Run; version: string }) {
+  const workflowID = run.workflowID ?? '';
+  const isPublished = version === 'published';
+  const versions = useQuery({ ...versionsRead({ tenantID, workflowID }), enabled: isPublished });
+  const published = versions.data?.find((one) => one.isPublished)?.versionID;
+  const versionID = isPublished ? published : version === 'original' ? run.versionID : version;
+  const { data, error } = useQuery({
+    ...versionRead({ tenantID, workflowID, versionID: versionID ?? '' }),
+    enabled: versionID !== undefined,
+  });
+  const isNone = isPublished && !versions.isPending && published === undefined;
+  return {
+    isRead: data !== undefined || error !== null || isNone,
+    inputs: (data?.workflowOptions as { inputDefinitions?: unknown } | undefined)?.inputDefinitions,
+  };
 }
 
 interface VersionProps {
@@ -152,28 +169,32 @@ function VersionChoice({ tenantID, run: { workflowID, versionID, versionNumber }
   );
 }
 
-interface PreviewProps {
+/** The steps that the re-run reuses and those that it executes, as the API says for this choice. */
+function usePreview({
+  tenantID,
+  instanceID,
+  asked,
+}: {
   tenantID: string;
   instanceID: string;
-  asked: Asked;
-  graph: Graph | undefined;
-}
-
-/** Shows which steps the re-run reuses and which it executes, as the API says for this choice. */
-function Preview({ tenantID, instanceID, asked, graph }: PreviewProps) {
+  asked: Asked | undefined;
+}) {
   const [settled] = useDebouncedValue(JSON.stringify(asked), TYPING_MS);
-  const { data, error } = useQuery({
+  return useQuery({
     queryKey: ['rerun-preview', tenantID, instanceID, settled],
     queryFn: () => {
       const params = { path: { tenantID, instanceID } };
-      return body(rest.POST(`${RERUN}/preview`, { params, body: JSON.parse(settled) as Asked }));
+      return body(rest.POST(`${RERUN}/preview`, { params, body: JSON.parse(settled ?? '{}') as Asked }));
     },
+    enabled: settled !== undefined,
     placeholderData: keepPreviousData,
     retry: false,
   });
-  if (error) return <Problem error={error} />;
-  if (!data) return <Text size="sm">Looking at what it would do …</Text>;
-  const { reused, changed, executed } = data;
+}
+
+function Preview({ plan, graph }: { plan: Schemas['WorkflowRerunPreview'] | undefined; graph: Graph | undefined }) {
+  if (!plan) return <Text size="sm">Looking at what it would do …</Text>;
+  const { reused, changed, executed } = plan;
   const others = executed.filter((nodeID) => !changed.includes(nodeID));
   return (
     <section aria-label="What it will do">

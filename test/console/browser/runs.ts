@@ -3,7 +3,10 @@ import { expect, test } from 'vitest';
 import { aWorkflow } from '#test/support/factories.ts';
 import { graph } from '#test/support/graphs.ts';
 import { choose, tabTo } from './keys.ts';
-import { expectAccessible, type Stage } from './stage.ts';
+import { expectAccessible, forgetRefusals, type Stage } from './stage.ts';
+
+/** Markup, which pages show as text. */
+const CUSTOMER = '<img src=x onerror=alert(1)>';
 
 /** Signing in, the list of runs, a run, and the inbox. */
 export function runTests(stage: () => Stage): void {
@@ -55,7 +58,7 @@ export function runTests(stage: () => Stage): void {
     await choose(page, 'Order approval');
     for (const [label, text] of [
       ['orderID', 'A-1'],
-      ['customer', '<img src=x onerror=alert(1)>'],
+      ['customer', CUSTOMER],
       ['total', '900'],
     ] as const) {
       await tabTo(page, dialog.getByLabel(label));
@@ -132,9 +135,14 @@ export function runTests(stage: () => Stage): void {
     const willDo = page.getByRole('region', { name: 'What it will do' });
     await willDo.getByText(/Takes over the results of .*Record the order/).waitFor();
     await expectAccessible(page, { name: 'rerun', shows: 'What it will do', schemes: ['light'] });
-    await page.getByLabel('Input', { exact: true }).fill('[');
-    await page.getByText('Expected a JSON object').waitFor();
-    await page.getByLabel('Input', { exact: true }).fill('{"orderID": "A-2", "customer": "Ada", "total": 900}');
+    // The inputs that the workflow declares, as the run was given them.
+    const inputs = page.getByRole('dialog').getByRole('group', { name: 'Inputs' });
+    expect(await inputs.getByLabel('customer').inputValue()).toBe(CUSTOMER);
+    await inputs.getByLabel('total').fill('many');
+    await inputs.getByText('expected a number, received "many"').waitFor();
+    forgetRefusals(stage(), 400);
+    await inputs.getByLabel('total').fill('900');
+    await inputs.getByLabel('customer').fill('Ada');
     await page.getByRole('dialog').getByRole('button', { name: 'Re-run' }).click();
 
     await page.getByText('Repeats').waitFor();
