@@ -172,12 +172,6 @@ export function optionFaultsOf(issues: readonly Issue[], sent: Draft, now: Draft
   return unresolvedFaults(faults, sent.options, now.options);
 }
 
-/** The faults of one option, by their paths in it. */
-export function faultsWithin(option: string, faults: ReadonlyMap<string, string>): ReadonlyMap<string, string> {
-  const within = [...faults].filter(([path]) => `${path}.`.startsWith(`${option}.`));
-  return new Map(within.map(([path, message]) => [path.slice(option.length + 1), message]));
-}
-
 /** Whether the config of a node or an edge that leaves it is another one; its position does not count. */
 function hasChanged(id: string, before: Draft, now: Draft): boolean {
   const partsIn = ({ nodes, edges }: Draft) => [

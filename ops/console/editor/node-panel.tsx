@@ -5,10 +5,11 @@ import { type Kinds, wordsOf } from '../graph/kinds.ts';
 import { InputList } from '../inputs/list.tsx';
 import type { StepResult } from '../testing/results.ts';
 import { type StepTab, StepTabs } from '../testing/step-tabs.tsx';
+import { faultsWithin } from '../ui/faults.ts';
 import { Icon } from '../ui/icon.tsx';
 import { OtherFaults, SchemaForm } from '../ui/schema-form.tsx';
 import { propertiesOf } from '../ui/schema-shape.ts';
-import { type Draft, type DraftNode, faultsWithin, nameOf, withOptions } from './draft.ts';
+import { type Draft, type DraftNode, nameOf, withOptions } from './draft.ts';
 import { reconfigured, type Where } from './edits.ts';
 import { ExitsOfStep } from './exits-of-step.tsx';
 

@@ -95,7 +95,31 @@ export function summaryOf(definition: unknown): string {
   return `${type}${isGiven ? ', required' : ''}${shownDefault}`;
 }
 
-/** The template that reads an input. */
+/** The template that reads an input of a workflow. */
 export function expressionOf(key: string): string {
-  return /^[A-Za-z_$][\w$]*$/.test(key) ? `{{ctx.input.${key}}}` : `{{ctx.input[${JSON.stringify(key)}]}}`;
+  return `{{ctx.input${partOf(key)}}}`;
 }
+
+function partOf(key: string): string {
+  return /^[A-Za-z_$][\w$]*$/.test(key) ? `.${key}` : `[${JSON.stringify(key)}]`;
+}
+
+export type Declarer = 'workflow' | 'query';
+
+/** The words of forms about the inputs of a workflow, and about those of a query. */
+export const declarers = {
+  workflow: {
+    given: 'What a run is given. Forms that start the workflow ask for it.',
+    none: 'None yet. Runs take every JSON object.',
+    readers: 'Steps read it as',
+    expressionOf,
+    required: 'A run is refused that does not get it',
+  },
+  query: {
+    given: 'Values that callers give. Those that the text of the query names are found, with a type.',
+    none: 'None yet. Write {{inputs.name}} in the query to have one.',
+    readers: 'The query reads it as',
+    expressionOf: (key: string) => `{{inputs${partOf(key)}}}`,
+    required: 'A call is refused that does not give it',
+  },
+} as const;

@@ -3,9 +3,11 @@ import { useRef, useState } from 'react';
 import { Icon } from '../ui/icon.tsx';
 import { isObject } from '../ui/is-object.ts';
 import { JSONControl } from '../ui/schema-control.tsx';
+import { type Declarer, declarers } from './definition.ts';
 import { InputRow, nameOf } from './row.tsx';
 
 interface Props {
+  of?: Declarer;
   definitions: unknown;
   onChange: (definitions: readonly unknown[]) => void;
   /** Faults by dotted paths that begin with the index of an input; one of the whole list has the empty path. */
@@ -13,8 +15,8 @@ interface Props {
   disabled: boolean;
 }
 
-/** The declared inputs of a workflow: as a list, or as the JSON that is stored. */
-export function InputList({ definitions, onChange, faults, disabled }: Props) {
+/** The declared inputs of a workflow or a query: as a list, or as the JSON that is stored. */
+export function InputList({ of = 'workflow', definitions, onChange, faults, disabled }: Props) {
   const all: readonly unknown[] = Array.isArray(definitions) ? definitions : [];
   const [isJSON, setJSON] = useState(false);
   const [said, setSaid] = useState('');
@@ -43,7 +45,7 @@ export function InputList({ definitions, onChange, faults, disabled }: Props) {
   return (
     <Fieldset legend="Inputs" p="xs">
       <Stack gap={4}>
-        <Text size="xs">What a run is given. Forms that start the workflow ask for it.</Text>
+        <Text size="xs">{declarers[of].given}</Text>
         {isJSON ? (
           <JSONControl
             label="Inputs as JSON"
@@ -59,13 +61,13 @@ export function InputList({ definitions, onChange, faults, disabled }: Props) {
           <>
             {all.length === 0 && (
               <Text size="sm" c="dimmed">
-                None yet. Runs take every JSON object.
+                {declarers[of].none}
               </Text>
             )}
             {all.map((definition, index) => (
               <InputRow
                 key={ids.at(index)}
-                {...{ definition, index, disabled }}
+                {...{ of, definition, index, disabled }}
                 count={all.length}
                 isNew={ids.at(index) === added}
                 isTaken={(taken.get(keyOf(definition)) ?? 0) > 1}

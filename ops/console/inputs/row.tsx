@@ -5,8 +5,9 @@ import { InputControl } from '../ui/input-control.tsx';
 import { JSONControl, LinesControl } from '../ui/schema-control.tsx';
 import { Words } from '../ui/words.tsx';
 import {
+  type Declarer,
   type Definition,
-  expressionOf,
+  declarers,
   isListed,
   othersIn,
   shownInput,
@@ -19,6 +20,7 @@ import {
 } from './definition.ts';
 
 interface Props {
+  of: Declarer;
   definition: unknown;
   index: number;
   count: number;
@@ -78,7 +80,8 @@ export function InputRow(props: Props) {
   );
 }
 
-function ListedInput({ definition, isTaken, disabled, faultOf, onChange }: Props & { definition: Definition }) {
+function ListedInput({ of, definition, isTaken, disabled, faultOf, onChange }: Props & { definition: Definition }) {
+  const words = declarers[of];
   const { key, required, title, label, description, options } = definition;
   const type = typeOf(definition);
   const input = shownInput(definition);
@@ -107,7 +110,7 @@ function ListedInput({ definition, isTaken, disabled, faultOf, onChange }: Props
         />
       </div>
       <span className="note breaks">
-        Steps read it as <code>{expressionOf(String(key))}</code>
+        {words.readers} <code>{words.expressionOf(String(key))}</code>
       </span>
       {type === 'choice' && (
         <LinesControl
@@ -123,7 +126,7 @@ function ListedInput({ definition, isTaken, disabled, faultOf, onChange }: Props
       )}
       <Checkbox
         label="Required"
-        description="A run is refused that does not get it"
+        description={words.required}
         disabled={disabled}
         checked={required === true}
         onChange={({ currentTarget }) => set({ required: currentTarget.checked })}

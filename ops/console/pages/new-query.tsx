@@ -7,18 +7,16 @@ import { OWN, OWN_TITLE } from '../client/own-database.ts';
 import { createDataQuery, queryFormsRead } from '../client/queries-of-tenant.ts';
 import { referenceRead } from '../client/references.ts';
 import type { Schemas } from '../client/types.ts';
-import { OfferedInCode } from '../code/offered.ts';
-import { FoundInputs, useFoundInputs } from '../query/found-inputs.tsx';
+import { QueryForm } from '../query/form.tsx';
+import { useWithFoundInputs } from '../query/found-inputs.ts';
 import { isSQL } from '../query/is-sql.ts';
 import { Run } from '../query/run.tsx';
-import { sending } from '../query/send-other.ts';
 import { useTablesOf } from '../query/tables.ts';
 import { useDraftRun } from '../query/use-draft-run.ts';
 import { faultsIn, faultsOf } from '../ui/faults.ts';
 import { PageTitle } from '../ui/page.tsx';
 import { Picker } from '../ui/picker.tsx';
 import { Problem } from '../ui/problem.tsx';
-import { SchemaForm } from '../ui/schema-form.tsx';
 import { useUnresolvedFaults } from '../ui/unresolved-faults.ts';
 import { useUnsaved } from '../ui/unsaved.ts';
 
@@ -75,13 +73,13 @@ export function NewQuery({ tenantID, forms, datasourceID, onCreated }: Props) {
   const [drafts, setDrafts] = useState<Readonly<Record<string, Readonly<Record<string, unknown>>>>>({});
   const options = drafts[chosen] ?? form?.data ?? {};
   const change = (next: Readonly<Record<string, unknown>>) => setDrafts({ ...drafts, [chosen]: next });
-  const found = useFoundInputs(options, offered, target);
-  const draft = useDraftRun(target, found.whole);
+  const whole = useWithFoundInputs(options, offered, target);
+  const draft = useDraftRun(target, whole);
   const runForm = useRef<HTMLFormElement>(null);
   const create = useMutation({
     mutationFn: () =>
       createDataQuery(tenantID, {
-        ...{ dataQueryTitle: title.trim(), dataQueryOptions: found.whole },
+        ...{ dataQueryTitle: title.trim(), dataQueryOptions: whole },
         ...(isOwn ? { datasourceType: OWN } : { datasourceID: chosen }),
       }),
     async onSuccess(dataQueryID) {
@@ -113,18 +111,12 @@ export function NewQuery({ tenantID, forms, datasourceID, onCreated }: Props) {
               onChange={(next) => next && setChosen(next)}
             />
             {form && (
-              <form onSubmit={sending(runForm)} noValidate>
-                <OfferedInCode value={offered}>
-                  <SchemaForm
-                    key={chosen}
-                    form={form}
-                    value={options}
-                    faults={faultsIn('dataQueryOptions', create.error)}
-                    onChange={change}
-                  />
-                </OfferedInCode>
-                <FoundInputs found={found} options={options} onDeclare={change} />
-              </form>
+              <QueryForm
+                key={chosen}
+                {...{ form, options, whole, offered, runForm }}
+                faults={faultsIn('dataQueryOptions', create.error)}
+                onChange={change}
+              />
             )}
             {create.error && <Problem error={create.error} />}
             <div>
@@ -137,7 +129,7 @@ export function NewQuery({ tenantID, forms, datasourceID, onCreated }: Props) {
         <Paper withBorder p="md" component="section" aria-label="Try it">
           <Run
             key={chosen}
-            definitions={found.whole.inputDefinitions}
+            definitions={whole.inputDefinitions}
             note={
               draft
                 ? '“Run” executes this text now, before the query is created. A statement that changes data changes it.'

@@ -15,13 +15,12 @@ import {
   saveDataQuery,
 } from '../client/queries-of-tenant.ts';
 import type { Schemas } from '../client/types.ts';
-import { OfferedInCode } from '../code/offered.ts';
-import { FoundInputs, useFoundInputs } from '../query/found-inputs.tsx';
+import { QueryForm } from '../query/form.tsx';
+import { useWithFoundInputs } from '../query/found-inputs.ts';
 import { History } from '../query/history.tsx';
 import { withOneDefault } from '../query/inputs-in.ts';
 import { isSQL } from '../query/is-sql.ts';
 import { Run } from '../query/run.tsx';
-import { sending } from '../query/send-other.ts';
 import { SourceName } from '../query/source-name.tsx';
 import { useTablesOf } from '../query/tables.ts';
 import { useDraftRun } from '../query/use-draft-run.ts';
@@ -32,7 +31,6 @@ import { NameDialog } from '../ui/name-dialog.tsx';
 import { PageTitle } from '../ui/page.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { RowMenu } from '../ui/row-menu.tsx';
-import { SchemaForm } from '../ui/schema-form.tsx';
 import { useUnsaved } from '../ui/unsaved.ts';
 import { WhoChanged } from '../ui/who-changed.tsx';
 
@@ -68,8 +66,8 @@ function Query({ ids, query, form }: { ids: QueryIDs; query: DataQuery; form: Fo
   const { datasourceType: type, datasourceID } = query;
   const source = { tenantID: ids.tenantID, type, ...(datasourceID && { datasourceID }) };
   const offered = useTablesOf(source);
-  const found = useFoundInputs(options, offered, source);
-  const draft = useDraftRun(source, found.whole);
+  const whole = useWithFoundInputs(options, offered, source);
+  const draft = useDraftRun(source, whole);
   const may = useMay(`dataquery:${ids.dataQueryID}`);
   const runForm = useRef<HTMLFormElement>(null);
   const isDirty = options !== saved;
@@ -82,8 +80,8 @@ function Query({ ids, query, form }: { ids: QueryIDs; query: DataQuery; form: Fo
   useUnsaved(isDirty);
   const save = useMutation({
     mutationFn: async () => {
-      await saveDataQuery(ids, { dataQueryOptions: found.whole });
-      return found.whole;
+      await saveDataQuery(ids, { dataQueryOptions: whole });
+      return whole;
     },
     onSuccess: (sent) => {
       setSaved(sent);
@@ -113,17 +111,11 @@ function Query({ ids, query, form }: { ids: QueryIDs; query: DataQuery; form: Fo
       <div className="split">
         <Paper withBorder p="md" component="section" aria-label="Query">
           {form ? (
-            <form onSubmit={sending(runForm)} noValidate>
-              <OfferedInCode value={offered}>
-                <SchemaForm
-                  form={form}
-                  value={options}
-                  faults={faultsIn('dataQueryOptions', save.error)}
-                  onChange={setOptions}
-                />
-              </OfferedInCode>
-              <FoundInputs found={found} options={options} onDeclare={setOptions} />
-            </form>
+            <QueryForm
+              {...{ form, options, whole, offered, runForm }}
+              faults={faultsIn('dataQueryOptions', save.error)}
+              onChange={setOptions}
+            />
           ) : (
             <Text size="sm">This server has no form for “{query.datasourceType}”.</Text>
           )}
@@ -139,7 +131,7 @@ function Query({ ids, query, form }: { ids: QueryIDs; query: DataQuery; form: Fo
             </Tabs.List>
             <Tabs.Panel value="run">
               <Run
-                definitions={found.whole.inputDefinitions}
+                definitions={whole.inputDefinitions}
                 note={noteOf({ isDirty, runsDraft })}
                 run={run}
                 explain={mayExplain ? explain : undefined}

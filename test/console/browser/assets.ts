@@ -14,7 +14,8 @@ export function assetTests(stage: () => Stage): void {
     const sql = page.getByRole('textbox', { name: /^(SQL|Query)/ }).first();
     await sql.fill('select n, n * 10 as total from generate_series(1, 3) n limit {{inputs.rows}}');
     // The inputs are found, with a type, and the query is run before there is one.
-    await expect.poll(() => page.getByRole('combobox', { name: 'Type of rows' }).inputValue()).toBe('Number');
+    const input = page.getByRole('group', { name: 'Input rows' });
+    await input.getByText('Number', { exact: true }).waitFor();
     const tried = page.getByRole('region', { name: 'Try it' });
     await tried.getByLabel('rows').fill('2');
     await sql.press('Control+Enter');
@@ -26,10 +27,10 @@ export function assetTests(stage: () => Stage): void {
     await page.getByRole('button', { name: 'Create' }).click();
     await page.getByRole('heading', { name: 'Count' }).waitFor();
     await page.getByText("This tenant's database").waitFor();
-    const input = page.getByRole('group', { name: 'Inputs, 1' });
+    await input.getByText('rows', { exact: true }).click();
     expect(await input.getByRole('textbox', { name: 'Name' }).inputValue()).toBe('rows');
     expect(await input.getByLabel(/^Default/).count()).toBe(1);
-    await input.getByText('Taken if a call does not give the value').waitFor();
+    await input.getByText('The query reads it as {{inputs.rows}}').waitFor();
     await page
       .getByRole('textbox', { name: /^(SQL|Query)/ })
       .first()
