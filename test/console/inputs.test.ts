@@ -1,6 +1,6 @@
 /** The parts of the lists of declared inputs, and of the settings of workflows, that need no browser. */
 import { expect, test } from 'vitest';
-import { draftOf, faultsWithin, optionFaultsOf, withOptions } from '#ops/console/editor/draft.ts';
+import { draftOf, optionFaultsOf, withOptions } from '#ops/console/editor/draft.ts';
 import {
   expressionOf,
   isListed,
@@ -13,6 +13,7 @@ import {
   withType,
 } from '#ops/console/inputs/definition.ts';
 import { durationIn, secondsOf } from '#ops/console/ui/duration.ts';
+import { faultsWithin } from '#ops/console/ui/faults.ts';
 import { parseDuration } from '#shared/workflow/duration.ts';
 import { InputType } from '#shared/workflow/inputs.ts';
 

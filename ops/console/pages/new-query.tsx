@@ -130,11 +130,7 @@ export function NewQuery({ tenantID, forms, datasourceID, onCreated }: Props) {
           <Run
             key={chosen}
             definitions={whole.inputDefinitions}
-            note={
-              draft
-                ? '“Run” executes this text now, before the query is created. A statement that changes data changes it.'
-                : 'You may not run a query that is not saved.'
-            }
+            note={draft ? noteOf(form) : 'You may not run a query that is not saved.'}
             run={draft?.run}
             explain={form && isSQL(form) ? draft?.explain : undefined}
             form={runForm}
@@ -143,4 +139,10 @@ export function NewQuery({ tenantID, forms, datasourceID, onCreated }: Props) {
       </div>
     </div>
   );
+}
+
+function noteOf(form: Schemas['DatasourceForm'] | undefined): string {
+  return form && isSQL(form)
+    ? '“Run” executes this text now, before the query is created. A statement that changes data changes it.'
+    : '“Run” executes the query now, before it is created. What it sends or changes is sent or changed.';
 }

@@ -1,11 +1,8 @@
 import {
-  and,
   type ControlProps,
   type JsonFormsCore,
   type JsonFormsRendererRegistryEntry,
   rankWith,
-  schemaMatches,
-  type Tester,
   uiTypeIs,
 } from '@jsonforms/core';
 import { useJsonForms, withJsonFormsControlProps } from '@jsonforms/react';
@@ -15,7 +12,9 @@ import type { CodeLanguage } from '../code/language.ts';
 import { DeclaredInputs } from './declared-inputs.tsx';
 import type { Drawn } from './drawn.ts';
 import { OrExpression } from './expression.tsx';
+import { type FieldKind, fieldKindOf } from './field-kind.ts';
 import { isObject } from './is-object.ts';
+import { NamedValues } from './named-values.tsx';
 import { isID, namedBy, namesIn } from './picked.ts';
 import { ManyPicker, Picker } from './picker.tsx';
 import {
@@ -37,11 +36,11 @@ import {
   inputsFieldOf,
   itemsOf,
   keyOf,
-  kindOf,
   type Option,
   propertiesOf,
   referenceOf,
   type Schema,
+  takesText,
   wordsOf,
 } from './schema-shape.ts';
 import { valueAt } from './schema-value.ts';
@@ -56,46 +55,13 @@ export interface Config {
   isQuestion: boolean;
 }
 
-const isControl = uiTypeIs('Control');
-const isText = (schema: Schema) => kindOf(schema) === 'string';
-const isNumber = (schema: Schema) => ['number', 'integer'].includes(kindOf(schema));
-const isCheck = (schema: Schema) => kindOf(schema) === 'boolean';
-const isGroup = (schema: Schema) => kindOf(schema) === 'object' && hasFields(schema);
-const isList = (schema: Schema) => itemsOf(schema) !== undefined;
-const isChoice = (schema: Schema) => choicesOf(schema) !== undefined;
-const isFixed = (schema: Schema) => schema.const !== undefined;
-const isReference = (schema: Schema) => typesOf(schema).length > 0;
-const hasInputs = (schema: Schema) => inputsFieldOf(schema) !== undefined;
-
-/** The ways to draw a field. The last one that fits counts. */
-const fields: readonly [tester: Tester, View: ComponentType<Drawn>][] = [
-  [isControl, JSONField],
-  [controlOf(isText), TextField],
-  [controlOf(isNumber), NumberField],
-  [controlOf(isCheck), CheckField],
-  [controlOf(isGroup), ObjectField],
-  [controlOf(isList), ListField],
-  [controlOf(isChoice), ChoiceField],
-  [controlOf(isReference), ReferenceField],
-  [controlOf(hasInputs), InputsField],
-  // There is nothing to choose.
-  [controlOf(isFixed), () => null],
-];
-
 export const renderers: JsonFormsRendererRegistryEntry[] = [
   ...layoutRenderers,
-  ...fields.map(([tester, View], rank) => ({ tester: rankWith(rank + 1, tester), renderer: rendererOf(View) })),
+  { tester: rankWith(1, uiTypeIs('Control')), renderer: withJsonFormsControlProps(Field, false) },
 ];
 
-function controlOf(fits: (schema: Schema) => boolean): Tester {
-  return and(
-    isControl,
-    schemaMatches((schema) => fits(schema as Schema)),
-  );
-}
-
 /** The types of what a field names, of those that pickers know. */
-function typesOf(schema: Schema): PickedType[] {
+function pickedTypesOf(schema: Schema): PickedType[] {
   return referenceOf(schema)?.types.filter(isPicked) ?? [];
 }
 
@@ -107,36 +73,34 @@ function inputsOwner({ path, schema }: ControlProps, core: JsonFormsCore | undef
   return { of: valueAt(core.data, [field]), ofTypes: types?.join() };
 }
 
-function rendererOf(View: ComponentType<Drawn>) {
-  const Memo = memo(View);
-  return withJsonFormsControlProps(function Field(control: ControlProps) {
-    const { path, uischema, required = false, enabled, readonly, handleChange, data } = control;
-    const { core } = useJsonForms();
-    const onChange = useCallback((value: unknown) => handleChange(path, value), [handleChange, path]);
-    if (!control.visible) return null;
-    const schema = control.schema as Schema;
-    // A field without a meaning is shown to those alone who have filled it.
-    if (schema.deprecated === true && data === undefined) return null;
-    const { description, title } = schema;
-    const words = typeof title === 'string' && title !== '' ? title : wordsOf(uischema.scope);
-    return (
-      <Memo
-        {...{ schema, path, required, value: data, onChange }}
-        element={uischema as Drawn['element']}
-        // A layout may ask for none; screen readers need one.
-        label={(uischema.label !== undefined && control.label) || words}
-        description={typeof description === 'string' ? withOwnName(description, schema, data) : undefined}
-        error={control.errors || undefined}
-        within={faultWithin(path, core?.additionalErrors)}
-        disabled={!enabled || readonly === true}
-        {...inputsOwner(control, core)}
-        templates={control.config.templates}
-        syntax={syntaxOf({ path, schema, templates: control.config.templates }, core)}
-        takesSecrets={takesSecrets(path, core)}
-        isProse={control.config.isQuestion}
-      />
-    );
-  }, false);
+function Field(control: ControlProps) {
+  const { path, uischema, required = false, enabled, readonly, handleChange, data } = control;
+  const { core } = useJsonForms();
+  const onChange = useCallback((value: unknown) => handleChange(path, value), [handleChange, path]);
+  if (!control.visible) return null;
+  const schema = control.schema as Schema;
+  // A field without a meaning is shown to those alone who have filled it.
+  if (schema.deprecated === true && data === undefined) return null;
+  const { description, title } = schema;
+  const words = typeof title === 'string' && title !== '' ? title : wordsOf(uischema.scope);
+  const View = views[fieldKindOf(schema)];
+  return (
+    <View
+      {...{ schema, path, required, value: data, onChange }}
+      element={uischema as Drawn['element']}
+      // A layout may ask for none; screen readers need one.
+      label={(uischema.label !== undefined && control.label) || words}
+      description={typeof description === 'string' ? withOwnName(description, schema, data) : undefined}
+      error={control.errors || undefined}
+      within={faultWithin(path, core?.additionalErrors)}
+      disabled={!enabled || readonly === true}
+      {...inputsOwner(control, core)}
+      templates={control.config.templates}
+      syntax={syntaxOf({ path, schema, templates: control.config.templates }, core)}
+      takesSecrets={takesSecrets(path, core)}
+      isProse={control.config.isQuestion}
+    />
+  );
 }
 
 /** A description that shows how the usual name is used shows it with the name that was given. */
@@ -144,6 +108,21 @@ function withOwnName(description: string, { default: usual }: Schema, value: unk
   if (typeof usual !== 'string' || typeof value !== 'string' || value === '') return description;
   return description.replaceAll(`{{ctx.${usual}}}`, `{{ctx.${value}}}`);
 }
+
+const views: Readonly<Record<FieldKind, ComponentType<Drawn>>> = {
+  json: memo(JSONField),
+  text: memo(TextField),
+  'one or many': memo(OneOrManyField),
+  'named values': memo(NamedField),
+  number: memo(NumberField),
+  check: memo(CheckField),
+  group: memo(ObjectField),
+  list: memo(ListField),
+  choice: memo(ChoiceField),
+  reference: memo(ReferenceField),
+  inputs: memo(InputsField),
+  fixed: () => null,
+};
 
 /** Props that all Mantine fields share. A fault within a value is told at the field that shows all of it. */
 function sharedOf({ label, description, error, within, required, disabled, value, onChange }: Drawn) {
@@ -214,11 +193,13 @@ function ListField(field: Drawn) {
   const items = itemsOf(schema) ?? {};
   const options = choicesOf(items);
   if (!options && hasFields(items)) return <ListControl {...field} />;
+  // Items of several types are lines as long as all of them are texts.
+  if (!options && value?.some((one: unknown) => typeof one === 'object')) return <JSONField {...field} />;
   const shared = sharedOf(field);
   if (!options)
     return (
       <WithValues {...field}>
-        <LinesControl {...shared} areNumbers={kindOf(items) !== 'string'} />
+        <LinesControl {...shared} areNumbers={!takesText(items)} />
       </WithValues>
     );
   return (
@@ -231,13 +212,37 @@ function ListField(field: Drawn) {
   );
 }
 
+/** One text, or several: each in a line of its own. */
+function OneOrManyField(field: Drawn) {
+  const { value, onChange } = field;
+  const several: readonly unknown[] | undefined = Array.isArray(value) ? value : value === undefined ? [] : [value];
+  if (several.some((one) => typeof one === 'object')) return <JSONField {...field} />;
+  return (
+    <WithValues {...field}>
+      <LinesControl
+        {...sharedOf(field)}
+        areNumbers={false}
+        value={several}
+        onChange={(lines) => onChange(Array.isArray(lines) && lines.length === 1 ? lines[0] : lines)}
+      />
+    </WithValues>
+  );
+}
+
+/** A template is a text. */
+function NamedField(field: Drawn) {
+  if (typeof field.value === 'string') return <JSONField {...field} />;
+  return <NamedValues {...sharedOf(field)} />;
+}
+
 function ChoiceField(field: Drawn) {
   return <OneOf {...field} options={choicesOf(field.schema) ?? []} />;
 }
 
 function ReferenceField(field: Drawn) {
   const { schema, value, onChange, templates } = field;
-  const types = typesOf(schema);
+  const types = pickedTypesOf(schema);
+  if (types.length === 0) return <TextField {...field} />;
   const root = templates?.inIDs ? templates.root : undefined;
   const shared = { ...sharedOf(field), value, onChange };
   return (

@@ -36,8 +36,38 @@ export function requiredOf({ required }: Schema): readonly unknown[] {
 /** The schema of each item, if a field for one can be drawn. */
 export function itemsOf({ type, items }: Schema): Schema | undefined {
   if (type !== 'array' || !isObject(items)) return undefined;
-  const isDrawn = ['string', 'number', 'integer'].includes(kindOf(items)) || choicesOf(items) || hasFields(items);
-  return isDrawn ? items : undefined;
+  const isLine = ['string', 'number', 'integer'].includes(kindOf(items)) || takesText(items);
+  return isLine || choicesOf(items) || hasFields(items) ? items : undefined;
+}
+
+/** Whether a value of the schema may be any text. */
+export function takesText(schema: Schema): boolean {
+  if (schema.const !== undefined || choicesOf(schema)) return false;
+  return kindOf(schema) === 'string' || membersOf(schema).some(takesText);
+}
+
+/** Whether all values of the schema are texts. */
+export function isTextual(schema: Schema): boolean {
+  const members = membersOf(schema);
+  return kindOf(schema) === 'string' || (members.length > 0 && members.every(isTextual));
+}
+
+/** Whether a value is one text or a list of texts. */
+export function isOneOrMany(schema: Schema): boolean {
+  const members = membersOf(schema);
+  const lists = members.filter(({ type }) => type === 'array');
+  const many = lists.length === 1 && lists.every(({ items }) => isObject(items) && takesText(items));
+  return many && members.length === 2 && members.some(takesText);
+}
+
+/** Whether the author of an object chooses the names in it. */
+export function isNamed(schema: Schema): boolean {
+  if (kindOf(schema) !== 'object' || hasFields(schema)) return false;
+  return isObject(schema.additionalProperties) && schema.contentMediaType !== 'application/json';
+}
+
+function membersOf({ anyOf }: Schema): readonly Schema[] {
+  return Array.isArray(anyOf) ? anyOf.filter(isObject) : [];
 }
 
 export function hasFields(schema: Schema): boolean {
@@ -56,14 +86,20 @@ export interface Option extends Choice {
 }
 
 /** The values that a field can be set to, if there are only a few. */
-export function choicesOf({ enum: values, oneOf, 'x-enumNames': names }: Schema): Option[] | undefined {
-  const named = Array.isArray(oneOf) && oneOf.every((one) => isObject(one) && 'const' in one);
-  if (!named && !Array.isArray(values)) return undefined;
-  const options = named
-    ? oneOf.map(({ const: sets, title }) => ({ sets, value: keyOf(sets), label: String(title ?? keyOf(sets)) }))
+export function choicesOf({ enum: values, oneOf, anyOf, 'x-enumNames': names }: Schema): Option[] | undefined {
+  const fixed = [oneOf, anyOf].find(
+    (all): all is Record<string, unknown>[] => Array.isArray(all) && all.every(isFixed),
+  );
+  if (!fixed && !Array.isArray(values)) return undefined;
+  const options = fixed
+    ? fixed.map(({ const: sets, title }) => ({ sets, value: keyOf(sets), label: String(title ?? keyOf(sets)) }))
     : (values as unknown[]).map((sets, at) => ({ sets, value: keyOf(sets), label: nameAt(names, at) ?? keyOf(sets) }));
   // A list with a value twice cannot be shown.
   return options.filter(({ value }, at) => options.findIndex((one) => one.value === value) === at);
+}
+
+function isFixed(one: unknown): boolean {
+  return isObject(one) && 'const' in one;
 }
 
 function nameAt(names: unknown, at: number): string | undefined {

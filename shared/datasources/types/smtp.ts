@@ -40,7 +40,7 @@ export const smtp = defineDatasource({
       .meta({ title: 'Operation', description: 'Always `send`: one mail is sent' }),
     to: addresses.meta({
       title: 'To',
-      description: 'Recipients, such as name@example.com or Name <name@example.com>; several as a list',
+      description: 'Recipients, such as name@example.com or Name <name@example.com>',
     }),
     cc: addresses.meta({ title: 'Cc', description: 'Recipients of a copy, whom all recipients see' }),
     bcc: addresses.meta({ title: 'Bcc', description: 'Recipients of a copy, whom the other recipients do not see' }),
@@ -73,7 +73,8 @@ export const smtp = defineDatasource({
       .meta({ title: 'Attachments', description: 'Files that are sent with the mail, 15 MB together' }),
     headers: z.record(z.string(), z.string().max(2_000)).default({}).meta({
       title: 'Headers',
-      description: 'Further headers by name, such as {"X-Campaign": "autumn"}; none that has a field of its own',
+      description:
+        'Further headers, such as the name X-Campaign with the value autumn; none that has a field of its own',
     }),
   }),
   templates: {},

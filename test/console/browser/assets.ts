@@ -78,6 +78,37 @@ export function assetTests(stage: () => Stage): void {
     await page.getByRole('heading', { name: 'Queries' }).waitFor();
   });
 
+  test('recipients are lines, and headers names with values; neither is written as JSON', async () => {
+    const { cluster, page, go, path, tenant } = stage();
+    const options = { host: 'mail.example.com', from: 'Orders <orders@example.com>' };
+    const { id } = await aDatasource(cluster, { tenant, title: 'Mail', type: 'smtp', options });
+    await go(path(`/queries/new?datasourceID=${id}`));
+    await page.getByRole('textbox', { name: 'Title' }).fill('Send two mails');
+    await page.getByRole('textbox', { name: 'To', exact: true }).fill('ada@example.com\n{{inputs.other}}');
+    await page.getByRole('textbox', { name: 'Cc', exact: true }).fill('grace@example.com');
+    const headers = page.getByRole('group', { name: 'Headers', exact: true });
+    for (const [index, [name, value]] of Object.entries({ 'X-Campaign': 'autumn', 'X-Round': '2' }).entries()) {
+      await headers.getByRole('button', { name: 'Add to Headers' }).click();
+      const row = headers.getByRole('group', { name: `Headers, ${index + 1}` });
+      await row.getByLabel('Name').fill(name);
+      await row.getByLabel('Value').fill(value);
+    }
+    await headers.getByRole('button', { name: 'Remove X-Round' }).click();
+    await expectAccessible(page, { name: 'query-mail', shows: 'X-Campaign' });
+    await headers.getByRole('button', { name: 'Show as JSON' }).click();
+    await headers.getByText('"X-Campaign": "autumn"').last().waitFor();
+    await page.getByRole('button', { name: 'Create' }).click();
+    await page.getByRole('heading', { name: 'Send two mails' }).waitFor();
+    const dataQueryID = new URL(page.url()).pathname.split('/').at(-1);
+    const { body } = await cluster.as(tenant.creator).in(tenant).get(`T/queries/${dataQueryID}`);
+    expect(body.dataQuery.dataQueryOptions).toMatchObject({
+      to: ['ada@example.com', '{{inputs.other}}'],
+      cc: 'grace@example.com',
+      headers: { 'X-Campaign': 'autumn' },
+      inputDefinitions: [{ key: 'other', type: 'string' }],
+    });
+  });
+
   test('a cron job is made and changed, says when it runs next, is run by hand, paused, resumed and backfilled', async () => {
     const { cluster, page, go, path, tenant } = stage();
     const { id } = await aWorkflow(cluster, { tenant, title: 'Nightly' });

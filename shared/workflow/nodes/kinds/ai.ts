@@ -31,6 +31,7 @@ export const ai = defineNode({
     }),
     outputSchema: JsonObject.optional().meta({
       title: 'Schema of the answer',
+      contentMediaType: 'application/json',
       description: 'JSON Schema of an object, which the result then is; without it, the result is a text',
     }),
     model: z.string().min(1).max(200).optional().meta({

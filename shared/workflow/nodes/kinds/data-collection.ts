@@ -55,10 +55,12 @@ export const dataCollection = defineNode({
         .meta({ title: 'Fields', description: 'What the person fills in, unless there is a schema' }),
       formSchema: JsonObject.optional().meta({
         title: 'Schema',
+        contentMediaType: 'application/json',
         description: 'JSON Schema of the answer, in place of the fields: for forms with groups, lists or rules',
       }),
       formUischema: JsonObject.optional().meta({
         title: 'Layout',
+        contentMediaType: 'application/json',
         description: 'Layout of the schema for JSON Forms; without it, all its fields below each other',
       }),
       outputVariable: OutputVariable('collectedData'),
