@@ -13,7 +13,7 @@ import {
   withType,
 } from '#ops/console/inputs/definition.ts';
 import { durationIn, secondsOf } from '#ops/console/ui/duration.ts';
-import { faultsWithin } from '#ops/console/ui/faults.ts';
+import { faultsWithin } from '#ops/console/ui/schema-faults.ts';
 import { parseDuration } from '#shared/workflow/duration.ts';
 import { InputType } from '#shared/workflow/inputs.ts';
 

@@ -2,7 +2,7 @@ import { Stack, Text } from '@mantine/core';
 import { type RefObject, useMemo } from 'react';
 import { type Offered, OfferedInCode } from '../code/offered.ts';
 import { InputList } from '../inputs/list.tsx';
-import { faultsWithin } from '../ui/faults.ts';
+import { faultsWithin } from '../ui/schema-faults.ts';
 import { SchemaForm } from '../ui/schema-form.tsx';
 import type { Form, Layout } from '../ui/schema-shape.ts';
 import { useUnresolvedFaults } from '../ui/unresolved-faults.ts';

@@ -45,3 +45,9 @@ function pathOf(scope: string | undefined, path: string): string {
 function dotted({ instancePath }: Faults[number]): string {
   return instancePath.slice(1).replaceAll('/', '.');
 }
+
+/** The faults of one option, by their paths in it. */
+export function faultsWithin(option: string, faults: ReadonlyMap<string, string>): ReadonlyMap<string, string> {
+  const within = [...faults].filter(([path]) => `${path}.`.startsWith(`${option}.`));
+  return new Map(within.map(([path, message]) => [path.slice(option.length + 1), message]));
+}
