@@ -189,8 +189,8 @@ function UserMenu({ email }: { email: string }) {
           </Text>
         </ActionIcon>
       </Menu.Target>
-      <Menu.Dropdown>
-        <Menu.Label>{email}</Menu.Label>
+      <Menu.Dropdown maw="90vw">
+        <Menu.Label className="breaks">{email}</Menu.Label>
         <Menu.Item component={Link} to="/" leftSection={<Icon name="home" />}>
           All tenants
         </Menu.Item>

@@ -89,7 +89,7 @@ export function CronJobForm({ tenantID, job, onSaved, onClose }: Props) {
         label="Schedule"
         description="Minute, hour, day, month, day of the week"
         required
-        ff="monospace"
+        styles={{ input: { fontFamily: 'var(--mantine-font-family-monospace)' } }}
         value={draft.cronJobSchedule}
         error={faults.get('cronJobSchedule')}
         onChange={({ currentTarget: { value } }) => set({ cronJobSchedule: value })}

@@ -179,7 +179,7 @@ function FailedRuns({ tenantID, runs }: { tenantID: string; runs: NonNullable<Ov
         <RunLine key={run.instanceID} tenantID={tenantID} run={{ ...run, status: 'FAILED' }} />
       ))}
       <Link className="link" to="/t/$tenantID/runs" params={{ tenantID }} search={{ status: 'FAILED', since: 'day' }}>
-        {countText(runs)} in the list
+        {runs.count > runs.newest.length ? `All ${countText(runs)}` : 'Show them in the list of runs'}
       </Link>
     </Section>
   );

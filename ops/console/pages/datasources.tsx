@@ -30,7 +30,7 @@ export function DatasourcesPage() {
         </Link>
       ),
     },
-    { head: 'Type', cell: ({ datasourceType }) => datasourceType },
+    { head: 'Type', cell: ({ datasourceType }) => datasourceType, isWide: true },
     { head: 'Connection', cell: (row) => <Connection row={row} /> },
     { head: 'Changed', cell: ({ updatedAt }) => <Ago at={updatedAt} />, isWide: true },
   ];

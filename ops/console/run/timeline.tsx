@@ -75,7 +75,8 @@ export function Timeline({
       </table>
       {scale.cuts.length > 0 && (
         <Text size="xs" c="dimmed" p="xs">
-          Dotted: {scale.cuts.map(({ ms }) => durationText(ms)).join(', ')} of waiting are cut.
+          The dotted lines stand for {scale.cuts.map(({ ms }) => durationText(ms)).join(' and ')} in which the run only
+          waited.
         </Text>
       )}
     </div>

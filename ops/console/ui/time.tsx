@@ -70,6 +70,14 @@ const inWords = {
 const localWords = new Intl.DateTimeFormat(undefined, { ...inWords, timeZone: 'UTC' });
 const ownWords = new Intl.DateTimeFormat(undefined, inWords);
 
+const clockWords = new Intl.DateTimeFormat(undefined, { hour: 'numeric', minute: '2-digit' });
+
+/** Whether a moment is of the same day by the clock of the browser as by that of another time zone, `local`. */
+function isSameDay(at: string, local: string): boolean {
+  const day = { year: 'numeric', month: '2-digit', day: '2-digit' } as const;
+  return new Intl.DateTimeFormat('en-CA', day).format(new Date(at)) === local.slice(0, 10);
+}
+
 /** A moment by the clock of another time zone, `local`, and by that of the browser if it is another one. */
 export function LocalMoment({ at, local }: { at: string; local: string }) {
   const there = localWords.format(new Date(`${local.slice(0, 16)}Z`));
@@ -77,7 +85,7 @@ export function LocalMoment({ at, local }: { at: string; local: string }) {
   return (
     <time dateTime={at}>
       {there}
-      {there !== here && ` (here ${here})`}
+      {there !== here && ` (here ${isSameDay(at, local) ? clockWords.format(new Date(at)) : here})`}
     </time>
   );
 }

@@ -106,9 +106,9 @@ export function settingsTests(stage: () => Stage): void {
     await expect
       .poll(() => logo.evaluate((image) => (image as unknown as { naturalWidth: number }).naturalWidth))
       .toBe(1);
-    await page.getByRole('button', { name: 'Pause the intake' }).click();
-    await page.getByRole('button', { name: 'Resume the intake' }).click();
-    await page.getByRole('button', { name: 'Pause the intake' }).waitFor();
+    await page.getByRole('button', { name: 'Pause all workflows' }).click();
+    await page.getByRole('button', { name: 'Resume all workflows' }).click();
+    await page.getByRole('button', { name: 'Pause all workflows' }).waitFor();
     await page.getByRole('button', { name: 'Delete …' }).click();
     expect(await page.getByRole('button', { name: 'Delete for good' }).isDisabled()).toBe(true);
     await page.keyboard.press('Escape');

@@ -124,7 +124,7 @@ function IntakePause({ tenant: { tenantID, pausedAt } }: { tenant: Tenant }) {
     onSuccess: () => queries.invalidateQueries({ queryKey: ['settings', tenantID, 'tenant'] }),
   });
   return (
-    <Section title="IntakePause">
+    <Section title="Pause">
       <Stack gap="sm">
         <Text size="sm">
           {pausedAt ? (
@@ -138,7 +138,7 @@ function IntakePause({ tenant: { tenantID, pausedAt } }: { tenant: Tenant }) {
         {change.error && <Problem error={change.error} />}
         <div>
           <Button variant="default" loading={change.isPending} onClick={() => change.mutate()}>
-            {pausedAt ? 'Resume the intake' : 'Pause the intake'}
+            {pausedAt ? 'Resume all workflows' : 'Pause all workflows'}
           </Button>
         </div>
       </Stack>

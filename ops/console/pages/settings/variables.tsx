@@ -36,11 +36,11 @@ export function VariableSettingsPage() {
     void navigate({ search: parseListFilter({ ...filter }) });
   const refresh = () => queries.invalidateQueries({ queryKey: ['variables', tenantID] });
   const columns: Column<Variable>[] = [
-    { head: 'Name', cell: ({ name }) => <code>{name}</code> },
+    { head: 'Name', cell: ({ name }) => <code className="breaks">{name}</code> },
     {
       head: 'Value',
       cell: (row) => (
-        <Box className="clip" maw="14rem">
+        <Box className="clip" maw="min(14rem, 30vw)">
           {valueText(row)}
         </Box>
       ),
