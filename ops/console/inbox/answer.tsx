@@ -4,7 +4,9 @@ import type { Schemas } from '../client/types.ts';
 import { faultsIn } from '../ui/faults.ts';
 import { Form } from '../ui/form.tsx';
 import { Notice } from '../ui/notice.tsx';
+import { errorsOf, hasFault } from '../ui/schema-faults.ts';
 import { SchemaForm } from '../ui/schema-form.tsx';
+import type { Layout } from '../ui/schema-shape.ts';
 import { answerOf, anyAnswer, type QuestionForm, questionForm } from './question-form.ts';
 
 export type Answer = Schemas['CollectionSubmission']['submittedData'];
@@ -61,6 +63,7 @@ function OwnForm(props: Props) {
 function AnswerForm({ question, send }: Props & { question: QuestionForm }) {
   const { form, start, problem } = question;
   const [answer, setAnswer] = useState(start);
+  const faults = faultsIn('submittedData', send.error);
   const saving = { ...send, mutate: () => send.mutate(answerOf(answer, form) as Answer) };
   const button = (
     <Group>
@@ -70,17 +73,18 @@ function AnswerForm({ question, send }: Props & { question: QuestionForm }) {
     </Group>
   );
   return (
-    <Form save={saving} button={button}>
+    <Form save={saving} faults={shownFaults(faults, form)} button={button}>
       {problem && <Notice tone="wait">{problem}</Notice>}
-      <SchemaForm
-        form={form}
-        value={answer}
-        onChange={setAnswer}
-        faults={faultsIn('submittedData', send.error)}
-        isQuestion
-      />
+      <SchemaForm form={form} value={answer} onChange={setAnswer} faults={faults} isQuestion />
     </Form>
   );
+}
+
+/** The faults, if a field of the form shows each of them. */
+function shownFaults(faults: ReadonlyMap<string, string>, { uischema }: QuestionForm['form']): typeof faults {
+  const isShown = (fault: readonly [string, string]) =>
+    fault[0] !== '' && hasFault(uischema as Layout, '', errorsOf([fault]));
+  return [...faults].every(isShown) ? faults : new Map();
 }
 
 class Guard extends Component<{ children: ReactNode; fallback: ReactNode }, { isBroken: boolean }> {

@@ -87,6 +87,8 @@ export function questionTests(stage: () => Stage): void {
     const carrier = page.getByRole('combobox', { name: 'Carrier' });
     await expect.poll(() => carrier.getAttribute('aria-invalid')).toBe('true');
     expect(await page.locator(`#${await carrier.getAttribute('aria-describedby')}`).textContent()).toContain('post');
+    // The field says so, and nothing names the place in the request.
+    expect(await page.getByRole('alert').count()).toBe(0);
     forgetRefusals(stage(), 400);
     await expectAccessible(page, { name: 'question', shows: 'Why so large' });
     await page.getByRole('heading', { name: 'Own layout' }).click();
