@@ -92,6 +92,19 @@ test('every form that the API serves passes the checks of layouts, fields that d
   expect(problems.filter(([, problem]) => problem)).toEqual([]);
 });
 
+test.each(['restapi', 'graphql', 'webhook'])(
+  'a datasource of the type %s has fields of the chosen authentication alone',
+  (type) => {
+    const source = datasources.find((one) => one.type === type);
+    const { elements = [] } = formOf(source?.options as Parameters<typeof formOf>[0]).uischema as Layout;
+    const OF_ONE = /username|password|bearerToken|apiKey|oauth2|oauthConnectionID|basicAuth|authSecret/;
+    const ofOne = elements.filter((element) => OF_ONE.test(JSON.stringify(element)));
+
+    expect(ofOne.length).toBeGreaterThan(2);
+    expect(ofOne.filter((element) => !('rule' in element))).toEqual([]);
+  },
+);
+
 test('choices keep the type of their values, and a value twice is one of them', () => {
   expect(choicesOf({ enum: [1, 'a', 1, null] })).toEqual([
     { sets: 1, value: '1', label: '1' },

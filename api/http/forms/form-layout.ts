@@ -121,8 +121,8 @@ const languages = new Map<unknown, string>([
   ['application/json', 'json'],
 ]);
 
-/** Fields that allow longer texts get a multi-line input. */
-const LONG = 1_000;
+/** Fields that allow longer texts get a multi-line input: addresses, credentials and subjects have one line. */
+const LONG = 10_000;
 
 function arranged(fields: readonly Placed[], groups: readonly FieldGroup[]): Schema[] {
   const last = groups.flatMap(({ fields: names }) => names);

@@ -60,11 +60,19 @@ function conditional(schema: Schema): Schema {
     const { [field]: chosen, ...others } = properties;
     return { value: chosen?.const, chosen, others, required: required.filter((name) => name !== field) };
   });
-  const { const: _value, ...words } = named[0]?.chosen ?? {};
+  const { const: _value, 'x-enumNames': _name, ...words } = named[0]?.chosen ?? {};
+  // Each constant has one name.
+  const names = named.flatMap(({ chosen }) => (chosen?.['x-enumNames'] as string[] | undefined) ?? []);
   return {
     ...inner,
     type: 'object',
-    properties: { [field]: { ...words, enum: named.map(({ value }) => value) } },
+    properties: {
+      [field]: {
+        ...words,
+        enum: named.map(({ value }) => value),
+        ...(names.length === named.length && { 'x-enumNames': names }),
+      },
+    },
     required: [field],
     allOf: named.map(({ value, others, required }) => ({
       if: { properties: { [field]: { const: value } }, required: [field] },

@@ -40,8 +40,8 @@ export function connectionURL(schema: z.ZodString, description: string) {
 export function connectionOption<const Choice extends string>(choice: Choice) {
   return z.literal(choice).meta({
     title: 'Connect with',
-    description:
-      '`connectionDetails`: host, user and password in fields of their own. Otherwise: one URL with all of them',
+    description: 'Host, user and password in fields of their own, or one URL with all of them',
+    'x-enumNames': [choice === 'connectionDetails' ? 'Host, user and password' : 'A connection URL'],
   });
 }
 

@@ -39,17 +39,17 @@ export const ContentType = z.enum(['json', 'xml', 'text', 'form']);
 
 export const basicUser = z.string().max(8_000).default('').meta({
   title: 'User',
-  description: 'For the authentication `basic`: name to sign in with',
+  description: 'Name to sign in with',
 });
 
 export const basicPassword = secret(z.string().max(8_000)).default('').meta({
   title: 'Password',
-  description: 'For the authentication `basic`: password of the user. It is stored encrypted',
+  description: 'Password of the user. It is stored encrypted',
 });
 
 export const bearerToken = secret(z.string().max(8_000)).default('').meta({
   title: 'Bearer token',
-  description: 'For the authentication `bearer`: sent as `Authorization: Bearer …`. It is stored encrypted',
+  description: 'Sent as `Authorization: Bearer …`. It is stored encrypted',
 });
 
 export const apiKeyValue = secret(z.string().max(8_000)).default('').meta({

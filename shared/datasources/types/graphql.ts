@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { JsonObject } from '../../core/json.ts';
+import { namedEnum } from '../../core/schema/enum-names.ts';
 import { destination } from '../../core/schema/secret.ts';
+import { shownFor } from '../../core/schema/shown-for.ts';
 import { connectionName } from '../fields/connection.ts';
 import {
   apiKeyValue,
@@ -14,6 +16,13 @@ import {
   WebSocketAddress,
 } from '../fields/http.ts';
 import { defineDatasource } from './define-datasource.ts';
+
+const AuthType = namedEnum({
+  none: 'None',
+  bearer: 'Bearer token',
+  apiKey: 'API key in a header',
+  basic: 'User and password',
+});
 
 /** A GraphQL endpoint over HTTP. */
 export const graphql = defineDatasource({
@@ -33,11 +42,11 @@ export const graphql = defineDatasource({
         description:
           'Such as wss://api.example.com/graphql, for listeners. Empty: the endpoint, with ws in place of http',
       }),
-    authType: z.enum(['none', 'bearer', 'apiKey', 'basic']).default('none').meta({
+    authType: AuthType.default('none').meta({
       title: 'Authentication',
-      description: '`bearer`: a token. `apiKey`: a key in a header. `basic`: user and password',
+      description: 'How requests prove who sends them',
     }),
-    bearerToken,
+    bearerToken: bearerToken.meta(shownFor({ authType: ['bearer'] })),
     apiKey: z
       .object({
         headerName: z.string().min(1).max(200).default('x-api-key').meta({
@@ -48,8 +57,9 @@ export const graphql = defineDatasource({
       })
       .prefault({})
       .meta({
+        ...shownFor({ authType: ['apiKey'] }),
         title: 'API key',
-        description: 'For the authentication `apiKey`: the key, and the header that it is sent in',
+        description: 'The key, and the header that it is sent in',
       }),
     basicAuth: z
       .object({
@@ -57,7 +67,11 @@ export const graphql = defineDatasource({
         password: basicPassword,
       })
       .prefault({})
-      .meta({ title: 'Basic authentication', description: 'For the authentication `basic`: user and password' }),
+      .meta({
+        ...shownFor({ authType: ['basic'] }),
+        title: 'Basic authentication',
+        description: 'The user and the password',
+      }),
     headers: SecretPairs.meta({ title: 'Headers', description: 'Sent with every request' }),
     timeout,
     sslVerify,

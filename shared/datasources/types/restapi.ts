@@ -1,8 +1,10 @@
 import { z } from 'zod';
 import { Json } from '../../core/json.ts';
+import { namedEnum } from '../../core/schema/enum-names.ts';
 import { Pairs } from '../../core/schema/pairs.ts';
 import { idOf } from '../../core/schema/reference.ts';
 import { destination, secret } from '../../core/schema/secret.ts';
+import { shownFor } from '../../core/schema/shown-for.ts';
 import {
   apiKeyValue,
   basicPassword,
@@ -109,6 +111,15 @@ export const Pagination = z.discriminatedUnion('type', [
 ]);
 export type Pagination = z.output<typeof Pagination>;
 
+const AuthType = namedEnum({
+  none: 'None',
+  basic: 'User and password',
+  bearer: 'Bearer token',
+  apiKey: 'API key in a header or a parameter',
+  oauth2: 'OAuth 2.0 client',
+  oauthConnection: 'Connected account',
+});
+
 /** An API over HTTP that answers with JSON, XML, text or bytes. */
 export const restapi = defineDatasource({
   type: 'restapi',
@@ -120,14 +131,13 @@ export const restapi = defineDatasource({
       description: 'Such as https://api.example.com/v1. All requests stay below it',
     }),
     timeout,
-    authType: z.enum(['none', 'basic', 'bearer', 'apiKey', 'oauth2', 'oauthConnection']).default('none').meta({
+    authType: AuthType.default('none').meta({
       title: 'Authentication',
-      description:
-        '`basic`: user and password. `bearer`: a token. `apiKey`: a key in a header or parameter. `oauth2`: a token that is fetched with a client ID and its secret. `oauthConnection`: a connected account',
+      description: 'How requests prove who sends them',
     }),
-    username: basicUser,
-    password: basicPassword,
-    bearerToken,
+    username: basicUser.meta(shownFor({ authType: ['basic'] })),
+    password: basicPassword.meta(shownFor({ authType: ['basic'] })),
+    bearerToken: bearerToken.meta(shownFor({ authType: ['bearer'] })),
     apiKey: z
       .object({
         in: z
@@ -141,7 +151,11 @@ export const restapi = defineDatasource({
         value: apiKeyValue,
       })
       .prefault({})
-      .meta({ title: 'API key', description: 'For the authentication `apiKey`: the key, and where it is sent' }),
+      .meta({
+        ...shownFor({ authType: ['apiKey'] }),
+        title: 'API key',
+        description: 'The key, and where it is sent',
+      }),
     oauth2: z
       .object({
         clientId: text
@@ -166,13 +180,17 @@ export const restapi = defineDatasource({
       })
       .prefault({})
       .meta({
+        ...shownFor({ authType: ['oauth2'] }),
         title: 'OAuth 2.0 client credentials',
-        description: 'For the authentication `oauth2`: where a token is fetched, and with which credentials',
+        description: 'Where a token is fetched, and with which credentials',
       }),
-    oauthConnectionID: idOf('oauthConnection').optional().meta({
-      title: 'OAuth connection',
-      description: 'For the authentication `oauthConnection`: the account that was connected at a provider',
-    }),
+    oauthConnectionID: idOf('oauthConnection')
+      .optional()
+      .meta({
+        ...shownFor({ authType: ['oauthConnection'] }),
+        title: 'Connected account',
+        description: 'The account that was connected at a provider',
+      }),
     headers: SecretPairs.meta({ title: 'Headers', description: 'Sent with every request' }),
     queryParams: SecretPairs.meta({ title: 'Query parameters', description: 'Added to the URL of every request' }),
     contentType: z.enum(['json', 'xml', 'text']).default('json').meta({

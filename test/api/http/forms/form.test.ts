@@ -11,8 +11,9 @@ test('each field has a control: an object a group, a secret a password, a long t
   const { uischema } = formOf(
     z.object({
       place: address.meta({ title: 'Place' }),
-      text: z.string().max(5_000).default(''),
-      code: z.string().max(5_000).meta({ contentMediaType: 'text/javascript' }),
+      line: z.string().max(10_000),
+      text: z.string().max(20_000).default(''),
+      code: z.string().max(20_000).meta({ contentMediaType: 'text/javascript' }),
       sent: Json.default(null).meta({ contentMediaType: 'application/json' }),
       more: JsonObject.optional(),
     }),
@@ -29,6 +30,7 @@ test('each field has a control: an object a group, a secret a password, a long t
           { type: 'Control', scope: '#/properties/place/properties/token', options: { format: 'password' } },
         ],
       },
+      { type: 'Control', scope: '#/properties/line' },
       { type: 'Control', scope: '#/properties/text', options: { multi: true } },
       { type: 'Control', scope: '#/properties/code', options: { multi: true, language: 'javascript' } },
       { type: 'Control', scope: '#/properties/sent', options: { language: 'json' } },
@@ -40,14 +42,14 @@ test('each field has a control: an object a group, a secret a password, a long t
 test('a union is one field of choices, and the fields of a choice are shown when it is chosen', () => {
   const { schema, uischema } = formOf(
     z.discriminatedUnion('by', [
-      z.object({ by: z.literal('place').meta({ title: 'By' }), place: address }),
-      z.object({ by: z.literal('url'), url: secret(z.string()) }),
+      z.object({ by: z.literal('place').meta({ title: 'By', 'x-enumNames': ['A place'] }), place: address }),
+      z.object({ by: z.literal('url').meta({ 'x-enumNames': ['A URL'] }), url: secret(z.string()) }),
     ]),
   );
 
   expect(schema).toMatchObject({
     type: 'object',
-    properties: { by: { title: 'By', enum: ['place', 'url'] } },
+    properties: { by: { title: 'By', enum: ['place', 'url'], 'x-enumNames': ['A place', 'A URL'] } },
     required: ['by'],
     allOf: [
       // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
