@@ -22,6 +22,7 @@ const usual = [
   'get_query',
   'run_query',
   'get_workflow',
+  'get_workflow_schema',
   'execute_workflow',
   'get_workflow_instance',
   'list_workflow_instances',

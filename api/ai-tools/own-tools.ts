@@ -4,6 +4,7 @@ import type { JsonObject } from '#shared/core/json.ts';
 import { describeIssues } from '#shared/core/schema/issues.ts';
 import { parseValue } from '#shared/core/schema/parse.ts';
 import type { ToolResult } from '../tools/tool.ts';
+import { proposals } from './proposals.ts';
 
 const Step = z.object({
   id: z.string().min(1).max(64),
@@ -65,7 +66,11 @@ const ownTools: Readonly<Record<string, OwnTool>> = {
     description: 'Show how far a plan is: the whole plan, with the status of each step.',
     input: Plan,
   },
+  ...proposals,
 };
+
+/** Characters of what a client is to show whole: a result that is longer is cut. */
+const MAX_SHOWN = 30_000;
 
 export function offerOwnTools(): OfferedTool[] {
   return Object.entries(ownTools).map(([name, { description, input }]) => ({
@@ -80,7 +85,11 @@ export function checkOwnTool(name: string, input: unknown): ToolResult | undefin
   const tool = Object.hasOwn(ownTools, name) ? ownTools[name] : undefined;
   if (!tool) return undefined;
   const parsed = parseValue(tool.input, input);
-  if (parsed.success) return { status: 200, body: { success: true, ...(parsed.data as object) } };
-  const error = { code: 'VALIDATION_ERROR', message: describeIssues(parsed.issues) };
+  const isTooLong = parsed.success && JSON.stringify(parsed.data).length > MAX_SHOWN;
+  if (parsed.success && !isTooLong) return { status: 200, body: { success: true, ...(parsed.data as object) } };
+  const message = parsed.success
+    ? `It has more than ${MAX_SHOWN} characters: say less at once, for example by fewer steps`
+    : describeIssues(parsed.issues);
+  const error = { code: 'VALIDATION_ERROR', message };
   return { status: 400, body: { success: false, error } };
 }

@@ -47,6 +47,7 @@ const readsOnly: ReadonlySet<string> = new Set([
   'planImport',
   'previewCronSchedule',
   'planWorkflow',
+  'checkWorkflow',
   'generateWorkflow',
 ]);
 

@@ -49,6 +49,7 @@ const hints: Readonly<Record<string, string>> = {
   update_workflow:
     'Use it with the whole graph that shall be there; read it with get_workflow first. The version before stays and can be restored.',
   plan_workflow: 'Use it to see which way a run would take with given inputs. No node is executed.',
+  check_workflow: 'Use it to find the faults of a graph before it is saved. Nothing is stored or executed.',
   test_workflow: 'Use it to execute a graph that is not stored. Its nodes really act.',
   execute_workflow:
     'Use it to start a stored workflow. The answer is a handle, `instanceID`, at once; `wait` holds it up to 60 seconds for the result. A call with a progress token reports every node, and answers when the run ends or after a minute. Cancelling the call does not stop the run: stop_workflow_instance does. Afterwards ask get_workflow_instance.',

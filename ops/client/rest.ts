@@ -1598,6 +1598,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/tenants/{tenantID}/workflows/check": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Check a graph
+         * @description Makes the checks of publishing on a graph that is not stored, and tells what it names that does not exist or that the caller may not use. Nothing is saved or run.
+         *
+         *     Permission: `workflow.create`
+         */
+        post: operations["checkWorkflow"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/tenants/{tenantID}/workflows/aigenerate": {
         parameters: {
             query?: never;
@@ -4994,6 +5016,34 @@ export interface paths {
         get: operations["resumeAiChat"];
         put?: never;
         post?: never;
+        /**
+         * Stop an answer
+         * @description Ends the answer that is being written in a session of the caller, also one that would go on without a client. What it has said is kept. `stopped` is false if none is being written.
+         *
+         *     Permission: `ai.execute`
+         */
+        delete: operations["stopAiChat"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tenants/{tenantID}/ai/chat/sessions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the chats
+         * @description Returns the sessions of the caller, at most 100, the one that was used last first.
+         *
+         *     Permission: `ai.execute`
+         */
+        get: operations["listAiChatSessions"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -5702,7 +5752,7 @@ export interface components {
              * @enum {string}
              */
             trigger?: "submit-message" | "regenerate-message";
-            /** @description Where the user is in the client */
+            /** @description Where the user is in the client, and what is open there. Values whose names say that they are secret do not reach the model. More than 40,000 characters are cut */
             clientContext?: {
                 [key: string]: unknown;
             } | null;
@@ -5746,6 +5796,29 @@ export interface components {
             text?: string;
         } & {
             [key: string]: unknown;
+        };
+        /**
+         * @example {
+         *       "id": "f4Wq0PzTt2LmXv8e",
+         *       "title": "Which node repeats others?",
+         *       "createdAt": "2026-11-28T09:00:00.000Z",
+         *       "updatedAt": "2026-11-28T09:04:00.000Z",
+         *       "isAnswering": false,
+         *       "isAsking": true
+         *     }
+         */
+        AIChatSession: {
+            id: string;
+            /** @description The beginning of the first message */
+            title: string;
+            /** Format: date-time */
+            createdAt: string;
+            /** Format: date-time */
+            updatedAt: string;
+            /** @description An answer is being written */
+            isAnswering: boolean;
+            /** @description A call of a tool, or a question, waits for the user */
+            isAsking: boolean;
         };
         /**
          * @example {
@@ -7294,6 +7367,14 @@ export interface components {
         CanvasPosition: {
             x: number;
             y: number;
+        };
+        CheckWorkflowAnswer: {
+            /** @constant */
+            success: true;
+            unknownFields?: components["schemas"]["UnknownFields"];
+            unknownFieldCount?: components["schemas"]["UnknownFieldCount"];
+            /** @description None: the graph could be published */
+            problems: components["schemas"]["PlanProblem"][];
         };
         ChildRun: {
             /** Format: uuid */
@@ -11939,6 +12020,13 @@ export interface components {
          * @description Any JSON value
          */
         Json: unknown;
+        ListAiChatSessionsAnswer: {
+            /** @constant */
+            success: true;
+            unknownFields?: components["schemas"]["UnknownFields"];
+            unknownFieldCount?: components["schemas"]["UnknownFieldCount"];
+            sessions: components["schemas"]["AIChatSession"][];
+        };
         ListAllLibraryEntriesAnswer: components["schemas"]["Success"] & components["schemas"]["WidgetLibraryPage"];
         ListAllPermissionsAnswer: {
             /** @constant */
@@ -14501,6 +14589,13 @@ export interface components {
             };
             inDoubt: components["schemas"]["StepSettingInDoubt"][];
         };
+        StopAiChatAnswer: {
+            /** @constant */
+            success: true;
+            unknownFields?: components["schemas"]["UnknownFields"];
+            unknownFieldCount?: components["schemas"]["UnknownFieldCount"];
+            stopped: boolean;
+        };
         StopCronBackfillAnswer: {
             /** @constant */
             success: true;
@@ -16841,6 +16936,102 @@ export interface components {
         WorkflowCancelMany: {
             filter: components["schemas"]["WorkflowInstanceFilter"];
             label?: string;
+        };
+        /**
+         * @example {
+         *       "workflowNodes": [
+         *         {
+         *           "id": "start",
+         *           "type": "start",
+         *           "data": {
+         *             "title": "Start"
+         *           },
+         *           "position": {
+         *             "x": 0,
+         *             "y": 0
+         *           }
+         *         },
+         *         {
+         *           "id": "order",
+         *           "type": "dataQuery",
+         *           "data": {
+         *             "title": "Read the order",
+         *             "dataQueryID": "01990d3e-5c00-7a10-8000-000000000007",
+         *             "inputValues": {
+         *               "id": "{{ctx.input.orderID}}"
+         *             },
+         *             "outputVariable": "order"
+         *           },
+         *           "position": {
+         *             "x": 240,
+         *             "y": 0
+         *           }
+         *         },
+         *         {
+         *           "id": "ask",
+         *           "type": "dataCollection",
+         *           "data": {
+         *             "title": "Ask a person",
+         *             "fields": [
+         *               {
+         *                 "key": "approved",
+         *                 "label": "Approve the order?",
+         *                 "fieldType": "checkbox",
+         *                 "required": true
+         *               }
+         *             ]
+         *           },
+         *           "position": {
+         *             "x": 480,
+         *             "y": 0
+         *           }
+         *         },
+         *         {
+         *           "id": "end",
+         *           "type": "end",
+         *           "data": {
+         *             "outputParameters": [
+         *               {
+         *                 "name": "answer",
+         *                 "sourceVariable": "{{ctx.collectedData}}"
+         *               }
+         *             ]
+         *           },
+         *           "position": {
+         *             "x": 720,
+         *             "y": 0
+         *           }
+         *         }
+         *       ],
+         *       "workflowEdges": [
+         *         {
+         *           "id": "e1",
+         *           "source": "start",
+         *           "target": "order",
+         *           "sourceHandle": "output"
+         *         },
+         *         {
+         *           "id": "e2",
+         *           "source": "order",
+         *           "target": "ask",
+         *           "sourceHandle": "success"
+         *         },
+         *         {
+         *           "id": "e3",
+         *           "source": "ask",
+         *           "target": "end",
+         *           "sourceHandle": "output"
+         *         }
+         *       ]
+         *     }
+         */
+        WorkflowCheck: {
+            /** @description The stored workflow whose graph this is to become */
+            workflowID?: string | null;
+            workflowNodes: components["schemas"]["WorkflowNode"][];
+            workflowEdges: components["schemas"]["WorkflowEdge"][];
+            /** @default {} */
+            workflowOptions?: components["schemas"]["WorkflowOptions"];
         };
         /**
          * @example {
@@ -24672,6 +24863,144 @@ export interface operations {
             403: components["responses"]["403"];
             404: components["responses"]["404"];
             409: components["responses"]["409"];
+            413: components["responses"]["413"];
+            429: components["responses"]["429"];
+            503: components["responses"]["503"];
+        };
+    };
+    checkWorkflow: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description With `handling=strict` (RFC 7240), fields that are not known are a VALIDATION_ERROR; else the answer names them in `unknownFields`. */
+                Prefer?: components["parameters"]["Prefer"];
+            };
+            path: {
+                tenantID: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "workflowNodes": [
+                 *         {
+                 *           "id": "start",
+                 *           "type": "start",
+                 *           "data": {
+                 *             "title": "Start"
+                 *           },
+                 *           "position": {
+                 *             "x": 0,
+                 *             "y": 0
+                 *           }
+                 *         },
+                 *         {
+                 *           "id": "order",
+                 *           "type": "dataQuery",
+                 *           "data": {
+                 *             "title": "Read the order",
+                 *             "dataQueryID": "01990d3e-5c00-7a10-8000-000000000007",
+                 *             "inputValues": {
+                 *               "id": "{{ctx.input.orderID}}"
+                 *             },
+                 *             "outputVariable": "order"
+                 *           },
+                 *           "position": {
+                 *             "x": 240,
+                 *             "y": 0
+                 *           }
+                 *         },
+                 *         {
+                 *           "id": "ask",
+                 *           "type": "dataCollection",
+                 *           "data": {
+                 *             "title": "Ask a person",
+                 *             "fields": [
+                 *               {
+                 *                 "key": "approved",
+                 *                 "label": "Approve the order?",
+                 *                 "fieldType": "checkbox",
+                 *                 "required": true
+                 *               }
+                 *             ]
+                 *           },
+                 *           "position": {
+                 *             "x": 480,
+                 *             "y": 0
+                 *           }
+                 *         },
+                 *         {
+                 *           "id": "end",
+                 *           "type": "end",
+                 *           "data": {
+                 *             "outputParameters": [
+                 *               {
+                 *                 "name": "answer",
+                 *                 "sourceVariable": "{{ctx.collectedData}}"
+                 *               }
+                 *             ]
+                 *           },
+                 *           "position": {
+                 *             "x": 720,
+                 *             "y": 0
+                 *           }
+                 *         }
+                 *       ],
+                 *       "workflowEdges": [
+                 *         {
+                 *           "id": "e1",
+                 *           "source": "start",
+                 *           "target": "order",
+                 *           "sourceHandle": "output"
+                 *         },
+                 *         {
+                 *           "id": "e2",
+                 *           "source": "order",
+                 *           "target": "ask",
+                 *           "sourceHandle": "success"
+                 *         },
+                 *         {
+                 *           "id": "e3",
+                 *           "source": "ask",
+                 *           "target": "end",
+                 *           "sourceHandle": "output"
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["WorkflowCheck"];
+            };
+        };
+        responses: {
+            /** @description Result of "Check a graph" */
+            200: {
+                headers: {
+                    "Preference-Applied": components["headers"]["PreferenceApplied"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "problems": [
+                     *         {
+                     *           "kind": "input",
+                     *           "nodeID": "text",
+                     *           "path": "text",
+                     *           "message": "text"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["CheckWorkflowAnswer"];
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
             413: components["responses"]["413"];
             429: components["responses"]["429"];
             503: components["responses"]["503"];
@@ -38134,6 +38463,92 @@ export interface operations {
                 };
                 content: {
                     "text/event-stream": string;
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
+            429: components["responses"]["429"];
+            503: components["responses"]["503"];
+        };
+    };
+    stopAiChat: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description With `handling=strict` (RFC 7240), fields that are not known are a VALIDATION_ERROR; else the answer names them in `unknownFields`. */
+                Prefer?: components["parameters"]["Prefer"];
+            };
+            path: {
+                tenantID: string;
+                chatID: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Result of "Stop an answer" */
+            200: {
+                headers: {
+                    "Preference-Applied": components["headers"]["PreferenceApplied"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "stopped": true
+                     *     }
+                     */
+                    "application/json": components["schemas"]["StopAiChatAnswer"];
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
+            429: components["responses"]["429"];
+            503: components["responses"]["503"];
+        };
+    };
+    listAiChatSessions: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description With `handling=strict` (RFC 7240), fields that are not known are a VALIDATION_ERROR; else the answer names them in `unknownFields`. */
+                Prefer?: components["parameters"]["Prefer"];
+            };
+            path: {
+                tenantID: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The chats */
+            200: {
+                headers: {
+                    "Preference-Applied": components["headers"]["PreferenceApplied"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "sessions": [
+                     *         {
+                     *           "id": "f4Wq0PzTt2LmXv8e",
+                     *           "title": "Which node repeats others?",
+                     *           "createdAt": "2026-11-28T09:00:00.000Z",
+                     *           "updatedAt": "2026-11-28T09:04:00.000Z",
+                     *           "isAnswering": false,
+                     *           "isAsking": true
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ListAiChatSessionsAnswer"];
                 };
             };
             400: components["responses"]["400"];

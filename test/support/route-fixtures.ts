@@ -436,6 +436,7 @@ const bodies: Record<string, unknown> = {
   'post /api/v1/tenants/:tenantID/import/apply': { ...aLibraryEntry, token: '{planToken}' },
   'patch /api/v1/tenants/:tenantID/queries/aigenerate': { aiPrompt: 'Open orders' },
   'post /api/v1/tenants/:tenantID/ai/chat/stream': { id: 'a-chat', messages: [{ role: 'user', content: 'Hello' }] },
+  'post /api/v1/tenants/:tenantID/workflows/check': { workflowNodes: [], workflowEdges: [] },
   'post /api/v1/tenants/:tenantID/workflows/aigenerate': { aiPrompt: 'Do nothing' },
   'post /api/v1/tenants/:tenantID/variables': { name: 'shopToken', value: 'a token', isSecret: true },
   'post /api/v1/tenants/:tenantID/users': { userEmail: 'somebody@example.test' },

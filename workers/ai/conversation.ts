@@ -3,6 +3,8 @@ import { asData } from '#shared/apps/ai/data.ts';
 import {
   NOT_CALLED,
   NOT_CONFIRMED,
+  PROPOSE_QUERY,
+  PROPOSE_WORKFLOW,
   read,
   type StoredPart,
   TOOL_CALL,
@@ -130,12 +132,17 @@ export function said({
   reason,
 }: Pick<ToolCall, 'tool' | 'status' | 'output' | 'reason'>): string {
   const name = `result of ${tool}`;
+  if (status === 'done' && isProposal.has(tool)) return PROPOSED;
   if (status === 'done') return asData(name, output ?? 'null');
   if (status === 'failed') return `It failed.\n${asData(name, String(read(output)))}`;
   if (status !== 'denied') return NOT_CALLED;
   if (reason === null) return `${NOT_CONFIRMED}. Do not try it again unless the user asks for it.`;
   return `${NOT_CONFIRMED}: ${reason}`;
 }
+
+/** The model has written a proposal itself, and need not read it again. */
+const isProposal: ReadonlySet<string> = new Set([PROPOSE_QUERY, PROPOSE_WORKFLOW]);
+const PROPOSED = 'The user sees it and decides. It is not applied, saved or run: do not say that it is.';
 
 function textIn(parts: readonly StoredPart[]): string {
   return parts.flatMap((part) => (part.type === 'text' && part.text !== '' ? [part.text] : [])).join('\n');

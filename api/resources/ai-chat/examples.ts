@@ -11,3 +11,12 @@ export const exampleChat = {
   messages: [exampleMessage],
   trigger: 'submit-message' as const,
 };
+
+export const exampleSession = {
+  id: exampleChat.id,
+  title: 'Which node repeats others?',
+  createdAt: '2026-11-28T09:00:00.000Z',
+  updatedAt: '2026-11-28T09:04:00.000Z',
+  isAnswering: false,
+  isAsking: true,
+};

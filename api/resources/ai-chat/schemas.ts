@@ -1,9 +1,10 @@
 import { z } from 'zod';
+import { readable } from '#shared/access/audit/redact.ts';
 import { ASK_USER } from '#shared/apps/ai/tool-calls.ts';
 import { isJsonObject, type Json } from '#shared/core/json.ts';
 import { looseObject } from '#shared/core/record.ts';
 import type { Decision } from './decisions.ts';
-import { exampleChat, exampleMessage, examplePart } from './examples.ts';
+import { exampleChat, exampleMessage, examplePart, exampleSession } from './examples.ts';
 
 /** An id of a session, which the client chooses. */
 export const ChatID = z
@@ -26,6 +27,8 @@ const Message = looseObject({
 }).meta({ id: 'AIChatMessage', examples: [exampleMessage] });
 
 const MAX_TEXT = 100_000;
+/** Characters of JSON: a draft of some fifty nodes. */
+const MAX_PLACE = 40_000;
 
 /** The request of `useChat`. The last message is the one to answer. */
 export const ChatRequest = looseObject({
@@ -33,7 +36,11 @@ export const ChatRequest = looseObject({
   conversationID: ChatID.optional().describe('Another name of `id`'),
   messages: z.array(Message).min(1).max(5_000),
   trigger: z.enum(['submit-message', 'regenerate-message']).default('submit-message'),
-  clientContext: looseObject({}).nullish().describe('Where the user is in the client'),
+  clientContext: looseObject({})
+    .nullish()
+    .describe(
+      'Where the user is in the client, and what is open there. Values whose names say that they are secret do not reach the model. More than 40,000 characters are cut',
+    ),
   resumable: z.boolean().default(false).describe('The answer goes on when the client has gone away'),
 })
   .transform((body, check) => {
@@ -47,7 +54,9 @@ export const ChatRequest = looseObject({
       refuse('the last message must be one of the user, or one whose calls of tools the user has answered');
     else if (isAsked && !isDecided && text.trim() === '') refuse('the last message has no text');
     else if (text.length > MAX_TEXT) refuse(`a message has at most ${MAX_TEXT} characters`);
-    const place = body.clientContext ? JSON.stringify(body.clientContext).slice(0, 2_000) : null;
+    const place = body.clientContext
+      ? JSON.stringify(readable(body.clientContext, { maxLength: MAX_PLACE })).slice(0, MAX_PLACE)
+      : null;
     return {
       chatID: body.id ?? body.conversationID ?? null,
       message: isAsked && !isDecided ? { messageID: last?.id || null, text } : null,
@@ -97,4 +106,19 @@ export const History = z.object({
     }),
   ),
   isCut: z.boolean().describe('Older messages, or calls of tools, are left out: a session may have 256 MB'),
+});
+
+export const ChatSessions = z.object({
+  sessions: z.array(
+    z
+      .object({
+        id: ChatID,
+        title: z.string().describe('The beginning of the first message'),
+        createdAt: z.iso.datetime(),
+        updatedAt: z.iso.datetime(),
+        isAnswering: z.boolean().describe('An answer is being written'),
+        isAsking: z.boolean().describe('A call of a tool, or a question, waits for the user'),
+      })
+      .meta({ id: 'AIChatSession', examples: [exampleSession] }),
+  ),
 });

@@ -12,6 +12,7 @@ import { pauseRoutes } from './execute/pause.ts';
 import { testWorkflow } from './execute/test-workflow.ts';
 import { generateWorkflow } from './generate/generate.ts';
 import { listWorkflows } from './list.ts';
+import { checkWorkflow } from './plan/check.ts';
 import { planWorkflow } from './plan/plan.ts';
 import { presentWorkflow } from './present.ts';
 import { readWorkflow } from './read.ts';
@@ -23,7 +24,7 @@ import { versionRoutes } from './versions/routes.ts';
 export const workflowListRoutes = [listWorkflows, createWorkflow];
 
 /** Routes of graphs that need not be saved. */
-export const workflowDraftRoutes = [testWorkflow, generateWorkflow, describeNodes];
+export const workflowDraftRoutes = [testWorkflow, checkWorkflow, generateWorkflow, describeNodes];
 
 export const workflowRoutes = [
   tenantRoute({

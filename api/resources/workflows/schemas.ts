@@ -20,11 +20,11 @@ import {
   exampleWorkflowUpdate,
 } from './examples.ts';
 
-const Nodes = z.array(WorkflowNode.meta({ id: 'WorkflowNode' })).max(5_000);
+export const Nodes = z.array(WorkflowNode.meta({ id: 'WorkflowNode' })).max(5_000);
 
-const Edges = z.array(WorkflowEdge.meta({ id: 'WorkflowEdge' })).max(20_000);
+export const Edges = z.array(WorkflowEdge.meta({ id: 'WorkflowEdge' })).max(20_000);
 
-const Options = WorkflowOptions.meta({ id: 'WorkflowOptions' });
+export const Options = WorkflowOptions.meta({ id: 'WorkflowOptions' });
 
 /** The contract names fields differently on create and update; both spellings are accepted everywhere. */
 const titleAndGraph = {

@@ -40,6 +40,10 @@ export const DESCRIBE_TOOLS = 'describe_tools';
 /** Name of the tool by which a model asks the user, who answers in the client; nothing else is executed. */
 export const ASK_USER = 'askUser';
 
+/** Names of the tools by which a model proposes something to the user. */
+export const PROPOSE_WORKFLOW = 'proposeWorkflow';
+export const PROPOSE_QUERY = 'proposeQuery';
+
 /** The error of a call that was not made before the answer of the model ended. */
 export const NOT_CALLED = 'It was not called: the answer ended before';
 export const NOT_CONFIRMED = 'The user did not confirm it';

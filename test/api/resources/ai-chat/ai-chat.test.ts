@@ -141,6 +141,62 @@ test('sessions belong to one user or key; a key needs ai.execute, and a reset fo
   expect(rows).toHaveLength(1);
 });
 
+test('the sessions of a caller are listed by their first message, the newest first, and none of another', async () => {
+  const member = await aMember(cluster, { tenant, can: ['ai.execute'] });
+  const last = Promise.withResolvers<void>();
+  provider.play({ pieces: ['Yes.'] }, { pieces: ['Yes.'] }, { pieces: ['Hel', 'lo.'], until: last.promise });
+  await read(await chat({ messages: [user('Theirs')] }, { as: member }));
+  await read(await chat({ id: 'old', messages: [user(`A "quoted" line\n${'\\'.repeat(2_000)}`)] }));
+  const chunks = chunksOf(await chat({ id: 'new', messages: [user('x'.repeat(300))] }));
+  await chunks.next();
+
+  const { body } = await cluster.as(tenant.creator).in(tenant).get('T/ai/chat/sessions');
+  last.resolve();
+  await Array.fromAsync(chunks);
+
+  expect(body.sessions).toMatchObject([
+    { id: 'new', title: `${'x'.repeat(99)}…`, isAnswering: true, isAsking: false },
+    { id: 'old', title: 'A "quoted" line', isAnswering: false, isAsking: false },
+  ]);
+});
+
+test('an answer that would go on without a client is stopped by its caller alone, and what it has said is kept', async () => {
+  const member = await aMember(cluster, { tenant, can: ['ai.execute'] });
+  const last = Promise.withResolvers<void>();
+  provider.play({ pieces: ['Hel', 'lo.'], until: last.promise });
+  const abandoned = provider.abandoned();
+  const chunks = chunksOf(await chat({ messages: [user('Greet me')], resumable: true }));
+  for await (const chunk of chunks) if (chunk !== '[DONE]' && chunk.delta === 'Hel') break;
+  const stop = async (who: TestUser, at: string) =>
+    (await cluster.as(who, { baseURL: at }).in(tenant).delete('T/ai/chat/stream/a/stream')).body;
+
+  const byOther = await stop(member, cluster.baseURL);
+  const byCaller = await stop(tenant.creator, elsewhere());
+  await eventually(() => expect(provider.abandoned()).toBe(abandoned + 1));
+  await eventually(async () => expect((await resume()).status).toBe(204));
+  const { body } = await cluster.as(tenant.creator).in(tenant).get('T/ai/chat/session?id=a');
+  last.resolve();
+
+  expect([byOther, byCaller, await stop(tenant.creator, elsewhere())]).toEqual(
+    [false, true, false].map((stopped) => expect.objectContaining({ stopped })),
+  );
+  expect(body.messages.at(-1)).toMatchObject({ role: 'assistant', parts: [{ type: 'text', text: 'Hel' }] });
+});
+
+test('the model is told where the user is, without secrets, and no more than the limit', async () => {
+  says('Yes.', 'Yes.');
+  const instructions = () => JSON.parse(provider.seen.at(-1)?.body ?? '{}').messages[0].content as string;
+  const open = { page: 'Workflow', draft: { steps: [{ id: 'call', data: { url: '/a', token: 'open-sesame' } }] } };
+  await read(await chat({ messages: [user('Where am I?')], clientContext: open }));
+  const told = instructions();
+  await read(await chat({ messages: [user('And now?', 'm2')], clientContext: { page: 'x'.repeat(100_000) } }));
+
+  expect(told).toContain('"token":"[REDACTED]"');
+  expect(told).not.toContain('open-sesame');
+  expect(told).toContain('"url":"/a"');
+  expect(instructions().length).toBeLessThan(45_000);
+});
+
 test('stored chats have a quota, and a reset makes room', async () => {
   says('Yes.', 'Yes.');
   await cluster.pool.query(`insert into quota (owner_id, name, max) values ($1, 'aiChatBytes', 1000)`, [tenant.id]);

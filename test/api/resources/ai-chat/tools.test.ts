@@ -332,3 +332,45 @@ const RUNNING = `select from ai_tool_call where tool = 'execute_workflow' and cl
 const SLOW_CALLS = `
 insert into ai_tool_call (id, tenant_id, turn_id, number, tool, input, input_digest, caller, is_granted)
 select uuidv7(), $1, uuidv7(), 0, 'execute_workflow', $3, '', $2, true from generate_series(1, $4)`;
+
+test('proposals change nothing, wait for nobody, and reach the client whole; the model is told what is wrong with one', async () => {
+  const change = {
+    workflowID: null,
+    title: 'Orders',
+    summary: 'Reads the orders.',
+    steps: [
+      {
+        id: 'call',
+        type: 'http',
+        data: { url: 'https://api.example.com', headers: { authorization: '{{vars.key}}' } },
+      },
+    ],
+    connections: [{ source: 'start', target: 'call' }],
+  };
+  const query = { datasourceID: null, title: 'All', summary: 'All of it.', dataQueryOptions: { query: 'select 1' } };
+  const [wrong] = change.steps.map((step) => ({ ...change, steps: [{ ...step, type: 'teleport' }] }));
+  const large = { ...query, dataQueryOptions: { query: 'x'.repeat(40_000) } };
+  provider.play(
+    call('proposeWorkflow', wrong),
+    call('proposeWorkflow', change),
+    call('proposeQuery', large),
+    call('proposeQuery', query),
+    { pieces: ['See above.'] },
+  );
+  const chunks = await aChat(cluster, tenant).say('Read the orders');
+  const { messages } = sent();
+  const results = messages.flatMap(({ role, content }: { role: string; content: string }) =>
+    role === 'tool' ? content : [],
+  );
+  const shown = chunks.filter(({ type }) => type === 'tool-output-available').map(({ output }) => output);
+
+  expect(typesOf(chunks)).not.toContain('tool-approval-request');
+  expect(results).toEqual([
+    expect.stringContaining('there is no kind of nodes "teleport"'),
+    expect.stringContaining('The user sees it and decides'),
+    expect.stringContaining('more than 30000 characters'),
+    expect.stringContaining('The user sees it and decides'),
+  ]);
+  expect(shown).toMatchObject([{ ...change, removedSteps: [] }, query]);
+  expect(await workflows()).toBe(0);
+});
