@@ -11623,7 +11623,10 @@ export interface components {
              *         "bodyExit": null,
              *         "forks": false,
              *         "exitAliases": {},
-             *         "begins": false
+             *         "begins": false,
+             *         "isChunked": false,
+             *         "isPure": false,
+             *         "takesLinks": false
              *       }
              *     }
              */
@@ -13004,6 +13007,12 @@ export interface components {
             };
             /** @description Runs begin here: a graph has exactly one such node */
             begins: boolean;
+            /** @description The iterations of the body are runs of their own */
+            isChunked: boolean;
+            /** @description A node with the default value has no effect, and always gives the same for the same config and context */
+            isPure: boolean;
+            /** @description Fields of the config may insert the links by which questions are answered */
+            takesLinks: boolean;
         };
         /**
          * @example {
@@ -25225,7 +25234,10 @@ export interface operations {
                      *           "bodyExit": null,
                      *           "forks": false,
                      *           "exitAliases": {},
-                     *           "begins": false
+                     *           "begins": false,
+                     *           "isChunked": false,
+                     *           "isPure": false,
+                     *           "takesLinks": false
                      *         }
                      *       },
                      *       "message": "Done"

@@ -14,6 +14,7 @@ export const sharedModules: readonly string[] = [
   'shared/workflow/graph/nodes-before.ts',
   'shared/workflow/graph/regions.ts',
   'shared/workflow/nodes/exits.ts',
+  'shared/workflow/nodes/results.ts',
   'shared/workflow/reserved.ts',
   'shared/workflow/templates/expressions.ts',
 ];

@@ -7,12 +7,13 @@ import { runSync } from '#shared/concurrency/cooperative.ts';
 import { checkGraph } from '#shared/workflow/graph/graph.ts';
 import type { NodeDefinition } from '#shared/workflow/nodes/define-node.ts';
 import { nodes as definitions } from '#shared/workflow/nodes/index.ts';
-import { exitsOf as exitsByServer, usualExitOf } from '#shared/workflow/nodes/properties.ts';
+import { exitsOf as exitsByServer, isPure, usualExitOf } from '#shared/workflow/nodes/properties.ts';
 
 /** The kinds as the API describes them, but for their forms. */
 export const kinds = Object.fromEntries(
   definitions.map((node: NodeDefinition) => {
     const { kind, label, body = null, begins = false, forks = false, exitAliases = {}, defaultValue } = node;
+    const { chunked, links = [] } = node;
     const value = node.config.parse(defaultValue);
     const exits = [...exitsByServer(node as never, value)];
     const described = { nodeType: kind, label, begins, forks, exitAliases, bodyExit: body, defaultValue, exits };
@@ -20,6 +21,7 @@ export const kinds = Object.fromEntries(
       kind,
       {
         ...described,
+        ...{ isChunked: chunked === true, takesLinks: links.length > 0, isPure: isPure(node as never, value) },
         usualExit: usualExitOf(node as never, value),
         schema: formOf(node.config).schema,
         uischema: {},

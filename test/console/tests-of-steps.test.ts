@@ -205,7 +205,8 @@ describe('a result is outdated', () => {
   });
 
   test('when another result is pinned, not when its own is', () => {
-    const pinned = (output: object) => (graph: Draft) => withPin(graph, 'fetch', { output, exit: 'success' });
+    const pinned = (output: Record<string, unknown>) => (graph: Draft) =>
+      withPin(graph, 'fetch', { output, exit: 'success' });
     expect(outdatedAfter(pinned({ id: 'fetch' }))).toEqual([]);
     expect(outdatedAfter(pinned({ id: 'other' }))).toEqual(['done', 'each', 'fetch']);
   });

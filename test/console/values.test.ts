@@ -24,10 +24,10 @@ const kinds: Kinds = {
   start: kindOf('start', ['output'], { begins: true }),
   end: kindOf('end', []),
   loop: kindOf('loop', ['loop', 'completed', 'error'], { usualExit: 'completed', bodyExit: 'loop' }),
-  http: kindOf('http', ['success', 'error']),
+  http: kindOf('http', ['success', 'error'], { takesLinks: true }),
   set: kindOf('set', ['output', 'error']),
   approval: kindOf('approval', ['approved', 'rejected', 'expired', 'error']),
-  dataQuery: kindOf('dataQuery', ['success', 'error']),
+  dataQuery: kindOf('dataQuery', ['success', 'error'], { takesLinks: true }),
 };
 
 const draft = draftOf({

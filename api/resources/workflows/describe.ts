@@ -2,8 +2,9 @@ import { z } from 'zod';
 import { AppError } from '#shared/core/errors.ts';
 import { looseObject } from '#shared/core/record.ts';
 import { sharedFields } from '#shared/workflow/nodes/common.ts';
+import type { NodeDefinition } from '#shared/workflow/nodes/define-node.ts';
 import { type AnyNode, findNodeKind, nodes } from '#shared/workflow/nodes/index.ts';
-import { exitsOf, usualExitOf } from '#shared/workflow/nodes/properties.ts';
+import { exitsOf, isPure, usualExitOf } from '#shared/workflow/nodes/properties.ts';
 import { tenantRoute } from '../../context/routes.ts';
 import { Message } from '../../http/fields/response-parts.ts';
 import { formOf } from '../../http/forms/form.ts';
@@ -23,6 +24,13 @@ const NodeDescription = z
     forks: z.boolean().describe('Leaving by the usual exit takes the edges of all exits but `error`'),
     exitAliases: z.record(z.string(), z.string()).describe('Other names of exits, which edges may have'),
     begins: z.boolean().describe('Runs begin here: a graph has exactly one such node'),
+    isChunked: z.boolean().describe('The iterations of the body are runs of their own'),
+    isPure: z
+      .boolean()
+      .describe(
+        'A node with the default value has no effect, and always gives the same for the same config and context',
+      ),
+    takesLinks: z.boolean().describe('Fields of the config may insert the links by which questions are answered'),
   })
   .meta({ id: 'NodeDescription' });
 
@@ -55,12 +63,15 @@ function getNodeKind(kind: string): AnyNode {
 
 function describe(node: AnyNode): z.input<typeof NodeDescription> {
   const { kind, label, config, defaultValue, body = null, begins = false, forks = false, exitAliases = {} } = node;
+  const { chunked, links = [] }: NodeDefinition = node;
   const form = formOf(config, sharedFields(node));
   const value = config.parse(defaultValue);
   return {
     ...{ nodeType: kind, label, ...form, defaultValue, begins },
     exits: [...exitsOf(node, value)],
     usualExit: usualExitOf(node, value),
-    ...{ bodyExit: body, forks, exitAliases },
+    ...{ bodyExit: body, forks, exitAliases, isChunked: chunked === true },
+    isPure: isPure(node, value),
+    takesLinks: links.length > 0,
   };
 }

@@ -100,6 +100,9 @@ export const exampleNode = {
   forks: false,
   exitAliases: {},
   begins: false,
+  isChunked: false,
+  isPure: false,
+  takesLinks: false,
 };
 
 export const exampleVersionSummary = {

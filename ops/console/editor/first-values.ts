@@ -1,16 +1,16 @@
 import { nodesBefore } from '#shared/workflow/graph/nodes-before.ts';
+import type { NodeSteps } from '../client/run-steps.ts';
 import type { Kinds } from '../graph/kinds.ts';
 import { resultName } from '../graph/result-name.ts';
 import { bodiesAround, bodiesOf } from '../graph/shape.ts';
 import { isObject } from '../ui/is-object.ts';
 import { type Config, type Draft, withConfig } from './draft.ts';
-import type { Tested } from './test-results.tsx';
 
 /**
  * The config of a new step names an input as an example. One that the workflow does not declare is taken out of it; a step that repeats
  * others begins with the nearest list before it.
  */
-export function withFirstValues(draft: Draft, kinds: Kinds, id: string, tested: Tested): Draft {
+export function withFirstValues(draft: Draft, kinds: Kinds, id: string, tested: ReadonlyMap<string, NodeSteps>): Draft {
   const node = draft.nodes.find((one) => one.id === id);
   if (!node) return draft;
   const declared = new Set(declaredNames(draft.options.inputDefinitions));
@@ -37,7 +37,12 @@ function withoutExamples(value: unknown, declared: ReadonlySet<string>): unknown
 }
 
 /** The name of the nearest result before a step that was a list in the last test, else of the nearest that no test has had. */
-function nearestList(draft: Draft, kinds: Kinds, id: string, tested: Tested): string | undefined {
+function nearestList(
+  draft: Draft,
+  kinds: Kinds,
+  id: string,
+  tested: ReadonlyMap<string, NodeSteps>,
+): string | undefined {
   const bodies = bodiesOf(draft, kinds);
   const arriving = Map.groupBy(
     draft.edges.filter((edge) => !bodies.returns.has(edge.id)),
@@ -54,7 +59,7 @@ function nearestList(draft: Draft, kinds: Kinds, id: string, tested: Tested): st
   return best?.name;
 }
 
-function outputIn(tested: Tested, id: string, name: string): unknown {
+function outputIn(tested: ReadonlyMap<string, NodeSteps>, id: string, name: string): unknown {
   const output = tested.get(id)?.shown.last.output;
   return isObject(output) ? output[name] : undefined;
 }

@@ -1,4 +1,5 @@
 import { nodesBefore } from '#shared/workflow/graph/nodes-before.ts';
+import { ANY, assignmentsOf, inputShape, resultShape, shapeOf } from '#shared/workflow/nodes/results.ts';
 import { compileTemplate } from '#shared/workflow/templates/expressions.ts';
 import type { NodeSteps, Step } from '../client/run-steps.ts';
 import { exitOfEdge } from '../graph/exits.ts';
@@ -7,9 +8,8 @@ import { resultName } from '../graph/result-name.ts';
 import { bodiesAround, bodiesOf } from '../graph/shape.ts';
 import { isObject } from '../ui/is-object.ts';
 import { resolvePath } from '../values/check.ts';
-import { ANY, partsOf, type Value, type ValueGroup, type Values } from '../values/value.ts';
+import { partsOf, type Value, type ValueGroup, type Values } from '../values/value.ts';
 import { type Draft, type DraftNode, nameOf } from './draft.ts';
-import { assignmentsOf, inputShape, resultShape, shapeOf } from './result-shapes.ts';
 
 /** A variable of the tenant that the caller may read. */
 export interface ReadVariable {
@@ -171,8 +171,7 @@ function createReader(draft: Draft, kinds: Kinds, known: Known): (id: string) =>
   }
 
   function linksAt(id: string): ValueGroup[] {
-    const type = byID.get(id)?.type;
-    if (type !== 'http' && type !== 'dataQuery') return [];
+    if (kinds[byID.get(id)?.type ?? '']?.takesLinks !== true) return [];
     const questions = draft.nodes.filter(
       (node) => node.data.answerByLink === true && containerOf.get(node.id) === containerOf.get(id),
     );

@@ -1,12 +1,13 @@
 import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useMemo } from 'react';
+import type { Shape } from '#shared/workflow/nodes/results.ts';
 import { eventRead, eventsRead, type ListenerIDs } from '../client/listeners.ts';
 import type { Schemas } from '../client/types.ts';
 import { OfferedInCode } from '../code/offered.ts';
 import { ValuesOfStep } from '../values/context.ts';
 import { ValueField } from '../values/field.tsx';
 import { scopeOf } from '../values/scope.ts';
-import { partsOf, type Shape, type Value, type Values } from '../values/value.ts';
+import { partsOf, type Value, type Values } from '../values/value.ts';
 
 type RecordedEvent = Pick<
   Schemas['ListenerEventDetail'],

@@ -22,7 +22,7 @@ export function partUpTo(graph: EditedGraph, kinds: Kinds, id: string): TestedPa
   const around = bodiesAround(id, bodies);
   const whole = [...before].filter((one) => !around.includes(one)).flatMap((one) => withBody(one, bodies));
   const steps = new Set([...before, ...whole, ...withBody(id, bodies)]);
-  return { ...cutOut(graph, steps), stopAfter: outermostMap(graph, around) ?? id };
+  return { ...cutOut(graph, kinds, steps), stopAfter: outermostMap(graph, kinds, around) ?? id };
 }
 
 /** A step that is to be run alone, with those before it that it needs. */
@@ -63,7 +63,7 @@ export function partAlone(
     if (around.includes(one)) return kinds[node.type]?.bodyExit ?? undefined;
     return exitAfter(resultOf(one) ?? { output: {} }, node, kinds);
   };
-  const own = cutOut(graph, new Set(withBody(id, bodies)));
+  const own = cutOut(graph, kinds, new Set(withBody(id, bodies)));
   const between = ids.slice(1).map((target, index): Edge => {
     const source = ids[index] ?? '';
     return { id: `test-way-${index}`, source, target, sourceHandle: exitOf(source) ?? null, more: {} };
@@ -77,7 +77,7 @@ export function partAlone(
       isKnown: (one) => isPassed(one) || resultOf(one) !== undefined,
       begins,
     }),
-    map: outermostMap(graph, around),
+    map: outermostMap(graph, kinds, around),
   };
 }
 
@@ -93,8 +93,9 @@ function stepsBefore({ edges }: EditedGraph, { returns }: Bodies, id: string): S
   return found;
 }
 
-function outermostMap({ nodes }: EditedGraph, around: readonly string[]): string | undefined {
-  return around.findLast((id) => nodes.find((node) => node.id === id)?.type === 'map');
+function outermostMap({ nodes }: EditedGraph, kinds: Kinds, around: readonly string[]): string | undefined {
+  const isChunked = (id: string) => kinds[nodes.find((node) => node.id === id)?.type ?? '']?.isChunked;
+  return around.findLast(isChunked);
 }
 
 /** These steps, each behind all those that lead to it; those in bodies behind the steps that repeat them. */
@@ -145,14 +146,24 @@ function missingBefore({ edges }: EditedGraph, { returns }: Bodies, { id, isKnow
  * A part of a graph. Edges that lead out of it end in disabled steps: a step that is left by a connected exit does not act
  * as one that is left by an open one.
  */
-function cutOut({ nodes, edges }: EditedGraph, ids: ReadonlySet<string>): Pick<TestedPart, 'nodes' | 'edges'> {
+function cutOut(
+  { nodes, edges }: EditedGraph,
+  kinds: Kinds,
+  ids: ReadonlySet<string>,
+): Pick<TestedPart, 'nodes' | 'edges'> {
+  const passed = Object.values(kinds).find((kind) => kind.isPure && kind.usualExit !== null && !kind.begins);
   const ends: EditedStep[] = [];
   const own = edges.flatMap((edge): Edge[] => {
     const { id, source, target, sourceHandle } = edge;
     if (!ids.has(source)) return [];
     if (ids.has(target)) return [{ id, source, target, sourceHandle, more: {} }];
     const end = `test-end-${ends.length}`;
-    ends.push({ id: end, type: 'log', data: { title: end, message: '-', isDisabled: true }, more: {} });
+    ends.push({
+      id: end,
+      type: passed?.nodeType ?? '',
+      data: { ...passed?.defaultValue, title: end, isDisabled: true },
+      more: {},
+    });
     return [{ id, source, target: end, sourceHandle, more: {} }];
   });
   return { nodes: [...nodes.filter(({ id }) => ids.has(id)), ...ends], edges: own };

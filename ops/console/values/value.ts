@@ -1,19 +1,7 @@
+import { ANY, type Shape, type TypeName } from '#shared/workflow/nodes/results.ts';
 import type { SampleSource } from './samples.ts';
 
-/** The types of values, as people say them. */
-export type TypeName = 'text' | 'number' | 'yes or no' | 'object' | 'list' | 'empty' | 'any value';
-
 export type Key = string | number;
-
-/** The declared form of a value that no test has shown yet. */
-export interface Shape {
-  type: TypeName;
-  fields?: Readonly<Record<string, Shape>>;
-  items?: Shape;
-  /** There are no fields but those that are declared. */
-  isClosed?: boolean;
-  note?: string | undefined;
-}
 
 /** A value that an expression can name. */
 export interface Value {
@@ -65,8 +53,6 @@ export function withoutSecrets(values: Values): Values {
     elsewhere: new Map([...values.elsewhere, ...secrets.map(({ path }) => [path.join('.'), OF_SECRETS] as const)]),
   };
 }
-
-export const ANY: Shape = { type: 'any value' };
 
 export function typeOf({ shape, sample, isSecret }: Pick<Value, 'shape' | 'sample' | 'isSecret'>): TypeName | 'secret' {
   if (isSecret) return 'secret';

@@ -1,6 +1,21 @@
-import { isObject } from '../ui/is-object.ts';
-import { ANY, type Shape } from '../values/value.ts';
-import type { Config } from './draft.ts';
+/** Shapes of the results of kinds, as configs declare them. Without imports, since the pages of the console run it. */
+
+/** The types of values, as people say them. */
+export type TypeName = 'text' | 'number' | 'yes or no' | 'object' | 'list' | 'empty' | 'any value';
+
+/** The declared form of a value that no run has shown yet. */
+export interface Shape {
+  type: TypeName;
+  fields?: Readonly<Record<string, Shape>>;
+  items?: Shape;
+  /** There are no fields but those that are declared. */
+  isClosed?: boolean;
+  note?: string | undefined;
+}
+
+type Config = Readonly<Record<string, unknown>>;
+
+export const ANY: Shape = { type: 'any value' };
 
 /** The shape of the result of a step that has not run yet, by its config. */
 export function resultShape(type: string, data: Config): Shape {
@@ -107,4 +122,8 @@ export function inputShape(definitions: unknown): Shape {
     return [[row.key, { type: (typeof row.type === 'string' && types[row.type]) || 'any value', note }]];
   });
   return all.length > 0 ? { type: 'object', fields: Object.fromEntries(all), isClosed: true } : { type: 'object' };
+}
+
+function isObject(value: unknown): value is Config {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
