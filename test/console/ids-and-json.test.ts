@@ -25,7 +25,7 @@ import { nodes } from '#shared/workflow/nodes/index.ts';
 const sources: readonly DatasourceDefinition[] = datasources;
 const listened: readonly ListenerDefinition[] = listeners;
 const forms: readonly [of: string, form: Form][] = [
-  ...nodes.map(({ kind, config }): [string, Form] => [`step ${kind}`, formOf(config, sharedFields)]),
+  ...nodes.map((node): [string, Form] => [`step ${node.kind}`, formOf(node.config, sharedFields(node))]),
   ...sources.map(({ type, options }): [string, Form] => [`datasource ${type}`, formOf(options)]),
   ...sources
     .filter(({ listensOnly }) => !listensOnly)
