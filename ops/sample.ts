@@ -6,15 +6,16 @@ import { parseArgs } from 'node:util';
 import { z } from 'zod';
 import type { Json } from '#shared/core/json.ts';
 import { parseExact } from '#shared/core/lossless-json.ts';
-import { createCall, developmentToken, sampleTenant } from './samples/call.ts';
+import { type Call, createCall, developmentToken, sampleTenant } from './samples/call.ts';
 import { commandsOf } from './samples/commands.ts';
 import { installSample } from './samples/install.ts';
 import { readSample, type Sample, sampleNames } from './samples/read.ts';
 
-const usage = `usage: npm run sample -- <name> [--url <URL>] [--tenant <id>] [--set <variable>=<value>] …
+const usage = `usage: npm run sample -- <name> [--url <URL>] [--tenant <id>] [--set <variable>=<value>] … [--use <name>=<datasource id>] …
   --url     of the Gantry; default: http://127.0.0.1:8080, or the port in PORT
   --tenant  default: the tenant "Sample", which is created
   --set     the value of a variable of the sample; that of a secret is read from the environment: <variable>=… npm run sample
+  --use     the datasource of the tenant for one that the sample needs
 TOKEN=… is the access token; without it, the development issuer of npm start signs one.`;
 
 try {
@@ -26,7 +27,12 @@ try {
 
 async function main(): Promise<void> {
   const { values, positionals } = parseArgs({
-    options: { url: { type: 'string' }, tenant: { type: 'string' }, set: { type: 'string', multiple: true } },
+    options: {
+      url: { type: 'string' },
+      tenant: { type: 'string' },
+      set: { type: 'string', multiple: true },
+      use: { type: 'string', multiple: true },
+    },
     allowPositionals: true,
   });
   const [name, ...rest] = positionals;
@@ -38,12 +44,15 @@ async function main(): Promise<void> {
     throw new Error(`--tenant: expected the id of a tenant, received "${values.tenant}"`);
   const sample = await readSample(name);
   const given = valuesOf(sample, values.set ?? []);
+  const used = idsOf(sample, values.use ?? []);
   const baseURL = (values.url ?? `http://127.0.0.1:${process.env.PORT || 8080}`).replace(/\/+$/, '');
   const token = process.env.TOKEN || (await signedToken(baseURL));
   const call = createCall(baseURL, token);
   const tenantID = values.tenant ?? (await sampleTenant(call));
-  const ids = await installSample(call, sample, { tenantID, values: given });
-  const commands = commandsOf(sample, { baseURL, tenantID, ids, signsTokens: !process.env.TOKEN });
+  const datasources = await readDatasources(call, tenantID, used);
+  const installation = { tenantID, values: given, datasources, secrets: secretsOf(sample) };
+  const { ids, secrets } = await installSample(call, sample, installation);
+  const commands = commandsOf(sample, { baseURL, tenantID, ids, secrets, signsTokens: !process.env.TOKEN });
   console.log(
     `${sample.title} is installed in the tenant ${tenantID}.\n${sample.description}\n\n${commands.join('\n')}`,
   );
@@ -71,6 +80,44 @@ function valuesOf({ variables }: Sample, given: readonly string[]): Record<strin
     return [name, readValue(value.join('='), variable.value)];
   });
   return Object.fromEntries([...secrets, ...set]);
+}
+
+/** Ids of datasources, by the names of what the sample needs. */
+function idsOf({ name: sample, needs }: Sample, given: readonly string[]): ReadonlyMap<string, string> {
+  const wanted = needs.filter((need) => need.kind === 'datasource');
+  const ids = new Map(
+    given.map((text): [string, string] => {
+      const [name = '', id = ''] = text.split('=');
+      if (!wanted.some((need) => need.name === name) || !z.uuid().safeParse(id).success)
+        throw new Error(
+          `--use: expected a need of the sample and the id of a datasource, as name=id, received "${text}"`,
+        );
+      return [name, id];
+    }),
+  );
+  const missing = wanted.find(({ name }) => !ids.has(name));
+  if (missing)
+    throw new Error(
+      `The sample ${sample} needs a datasource of the type ${missing.types.join(' or ')}: --use ${missing.name}=<id> (${missing.title})`,
+    );
+  return ids;
+}
+
+async function readDatasources(call: Call, tenantID: string, ids: ReadonlyMap<string, string>) {
+  const read = async ([name, id]: [string, string]) => {
+    const path = `/api/v1/tenants/${tenantID}/datasources/${id}`;
+    const { datasource } = await call<{ datasource: { datasourceType: string } }>('GET', path);
+    return [name, { id, datasourceType: datasource.datasourceType }] as const;
+  };
+  return Object.fromEntries(await Promise.all([...ids].map(read)));
+}
+
+function secretsOf({ needs }: Sample): Record<string, string> {
+  const given = needs.flatMap((need): [string, string][] => {
+    const value = need.kind === 'secret' ? process.env[need.name] : undefined;
+    return need.kind === 'secret' && value ? [[need.name, value]] : [];
+  });
+  return Object.fromEntries(given);
 }
 
 /** A text stays one; other values are JSON. */

@@ -14,7 +14,7 @@ export async function runFirstSample(baseURL: string, say: (line: string) => voi
   const call = createCall(baseURL, token);
   const tenantID = await sampleTenant(call);
   const sample = await readSample(FIRST_SAMPLE);
-  const ids = await installSample(call, sample, { tenantID });
+  const { ids } = await installSample(call, sample, { tenantID });
   const [example] = sample.examples;
   if (!example) throw new Error(`The sample ${FIRST_SAMPLE} has no example`);
 

@@ -1,41 +1,64 @@
+import { randomBytes } from 'node:crypto';
 import type { Json, JsonObject } from '#shared/core/json.ts';
 import type { Call } from './call.ts';
+import { type ChosenDatasource, replaced, withDatasources } from './prepare.ts';
 import type { Sample, SampleItem } from './read.ts';
 
 export interface Installation {
   tenantID: string;
   /** Values of variables by name, in place of those in the file. */
   values?: Readonly<Record<string, Json>>;
+  /** Datasources by the names of needs of the sample. */
+  datasources?: Readonly<Record<string, ChosenDatasource>>;
+  /** Secrets by the names of needs; others are made. */
+  secrets?: Readonly<Record<string, string>>;
+}
+
+export interface Installed {
+  /** The ids that the items have in the tenant, by their keys in the file. */
+  ids: ReadonlyMap<string, string>;
+  /** The secrets of what was created, by the names of needs. */
+  secrets: Readonly<Record<string, string>>;
 }
 
 /**
- * Installs a sample through the public API. Answers with the ids that its items have in the tenant, by their keys in the file. An asset
- * of the same title is updated, so that a repeated or interrupted installation leaves each asset once. Datasources, cron jobs, listeners
- * and values of variables that the tenant has already stay as they are.
+ * Installs a sample through the public API. An asset of the same title is updated, so that a repeated or interrupted installation
+ * leaves each asset once. Datasources, cron jobs, listeners and values of variables that the tenant has already stay as they are.
  */
 export async function installSample(
   call: Call,
   sample: Sample,
-  { tenantID, values = {} }: Installation,
-): Promise<ReadonlyMap<string, string>> {
+  { tenantID, values = {}, datasources = {}, secrets: given = {} }: Installation,
+): Promise<Installed> {
   const base = `/api/v1/tenants/${tenantID}`;
+  const items = withDatasources(sample, datasources);
   await installVariables(call, sample, { base, values });
   for (const sql of sample.setup) await call('POST', `${base}/database/execute-raw-sql`, { sql });
   const ids = new Map<string, string>();
-  for (const item of sample.items) {
+  const secrets: Record<string, string> = {};
+  for (const item of items) {
     const { type, payload } = item;
-    const own = withIDs(payload, ids);
-    ids.set(item.id, await installItem(call, base, { ...item, type, payload: own } as SampleItem));
+    const needed = sample.needs.flatMap((need) => (need.kind === 'secret' && need.id === item.id ? need : []));
+    const own = Object.fromEntries(needed.map(({ name }) => [name, given[name] ?? newSecret()]));
+    const complete = needed.reduce(
+      (whole, { path, name }) => withValueAt(whole, path, own[name] ?? ''),
+      replaced(payload, ids),
+    );
+    const { id, isNew } = await installItem(call, base, { ...item, type, payload: complete } as SampleItem);
+    ids.set(item.id, id);
+    // A datasource that was there has kept its own.
+    if (isNew) Object.assign(secrets, own);
   }
-  return ids;
+  return { ids, secrets };
 }
 
-/** Replaces keys of the file by the ids of the tenant, wherever they stand. */
-export function withIDs<T extends object>(payload: T, ids: ReadonlyMap<string, string>): T {
-  let text = JSON.stringify(payload);
-  for (const [key, id] of ids) text = text.replaceAll(key, id);
-  // Only texts within it have changed.
-  return JSON.parse(text) as T;
+function newSecret(): string {
+  return randomBytes(24).toString('base64url');
+}
+
+function withValueAt<T extends object>(value: T, [key = '', ...rest]: readonly string[], text: string): T {
+  const inner = Reflect.get(value, key) as object;
+  return { ...value, [key]: rest.length === 0 ? text : withValueAt(inner, rest, text) };
 }
 
 interface Named {
@@ -100,17 +123,24 @@ const kinds: Record<Exclude<SampleItem['type'], 'file'>, Kind> = {
   cronJob: { path: 'cronjobs', many: 'cronJobs', one: 'cronJob', title: 'cronJobTitle', isReused: true },
   // A tenant gives it other actions, or deactivates it.
   listener: { path: 'listeners', many: 'listeners', one: 'listener', title: 'listenerTitle', isReused: true },
+  appPage: { path: 'app-pages', many: 'appPages', one: 'appPage', title: 'appPageTitle' },
 };
 
-async function installItem(call: Call, base: string, { type, payload }: SampleItem): Promise<string> {
-  if (type === 'file') return installFile(call, base, payload);
+async function installItem(
+  call: Call,
+  base: string,
+  { type, payload }: SampleItem,
+): Promise<{ id: string; isNew: boolean }> {
+  if (type === 'file') return { id: await installFile(call, base, payload), isNew: false };
   const { path, many, one, title, isReused = false } = kinds[type];
   const wanted = (payload as JsonObject)[title];
   const page = await call<Record<string, Named[]>>('GET', search(`${base}/${path}`, String(wanted)));
   const known = page[many]?.find((asset) => asset[title] === wanted);
-  if (known && isReused) return known.id;
-  if (!known) return required(await call<Record<string, Named>>('POST', `${base}/${path}`, payload), one);
-  return required(await call<Record<string, Named>>('PATCH', `${base}/${path}/${known.id}`, payload), one);
+  if (known && isReused) return { id: known.id, isNew: false };
+  const [method, at] = known
+    ? (['PATCH', `${base}/${path}/${known.id}`] as const)
+    : (['POST', `${base}/${path}`] as const);
+  return { id: required(await call<Record<string, Named>>(method, at, payload), one), isNew: !known };
 }
 
 /** A file never changes: one of the same name and size is the same. */

@@ -1,14 +1,17 @@
 /** The samples of ops/samples, installed and executed through the public API by the commands that a newcomer is told. */
 import { execFile, spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { z } from 'zod';
 import { createCall } from '#ops/samples/call.ts';
 import { commandsOf } from '#ops/samples/commands.ts';
 import { installSample } from '#ops/samples/install.ts';
+import { numbered, titleOf } from '#ops/samples/prepare.ts';
 import { readSample, Sample, type SampleExample, sampleNames } from '#ops/samples/read.ts';
 import { type Cluster, startCluster } from '../support/cluster.ts';
 import { aTenant, type TestTenant } from '../support/factories.ts';
@@ -18,6 +21,7 @@ import { eventually } from '../support/settle.ts';
 
 const root = join(import.meta.dirname, '../..');
 const names = await sampleNames();
+const secrets = { webhookSecret: "it's a secret" };
 
 describe.each(names)('%s', (name) => {
   test('is JSON in a stable form, under its own name', async () => {
@@ -31,14 +35,58 @@ describe.each(names)('%s', (name) => {
   test('has every item behind those that it names, and says which they are', async () => {
     const { items, examples } = await readSample(name);
 
-    for (const [at, { id, payload, dependencies }] of items.entries()) {
-      const text = JSON.stringify(payload);
+    for (const [at, { id, payload, dependencies, ...more }] of items.entries()) {
+      const text = JSON.stringify([payload, more]);
       const named = items.filter((other) => other.id !== id && text.includes(other.id));
       expect(dependencies).toEqual(named.map((other) => ({ type: other.type, id: other.id })));
       expect(items.slice(0, at)).toEqual(expect.arrayContaining(named));
     }
     expect(items.map(({ id }) => id)).toEqual(expect.arrayContaining(examples.map(({ workflowID }) => workflowID)));
   });
+
+  test('explains itself: words for each input, a title for each step, and what is beside the graph', async () => {
+    const { items, examples, title, description } = await readSample(name);
+    const workflow = items.find(({ id }) => id === examples[0]?.workflowID);
+    if (workflow?.type !== 'workflow') throw new Error('The first example runs a workflow');
+    const { workflowNodes, workflowOptions, workflowDescription } = Explained.parse(workflow.payload);
+
+    expect([title, description, workflowDescription].every((text) => text.length > 5)).toBe(true);
+    const titles = workflowNodes.map(({ data }) => data.title);
+    expect(titles).toEqual([...new Set(titles)]);
+    const declared = new Set(workflowOptions.inputDefinitions?.map(({ key }) => key));
+    for (const { args } of examples) expect([...declared]).toEqual(expect.arrayContaining(Object.keys(args)));
+    if (name !== 'greeting') expect(workflowOptions.canvas?.notes.length).toBeGreaterThan(1);
+  });
+});
+
+const Explained = z.object({
+  workflowDescription: z.string(),
+  workflowNodes: z.array(z.object({ data: z.object({ title: z.string() }) })),
+  workflowOptions: z.object({
+    inputDefinitions: z.array(z.object({ key: z.string() })).optional(),
+    canvas: z.object({ notes: z.array(z.object({ text: z.string() })) }).optional(),
+  }),
+});
+
+test('the second one of a sample shares no key, title, table or variable with the first', async () => {
+  const first = await readSample('order-approval');
+  const second = numbered(first, 2, randomUUID);
+
+  const keys = (sample: Sample) => sample.items.map(({ id }) => id);
+  expect(keys(second).filter((key) => JSON.stringify(first).includes(key))).toEqual([]);
+  expect(second.items.map(titleOf)).toEqual(first.items.map((item) => `${titleOf(item)} 2`));
+  expect(second.setup[0]).toContain('create table if not exists sample_orders_2 (');
+  expect(JSON.stringify(second)).not.toMatch(/sample_orders\b|orderApprovalLimit\b/);
+  expect(second.variables).toMatchObject([{ name: 'orderApprovalLimit2', value: 500 }]);
+  expect(second.examples[0]?.workflowID).toBe(second.items.at(-1)?.id);
+  expect(Sample.safeParse(second).success).toBe(true);
+});
+
+test('a second one names the assets that it has brought itself', async () => {
+  const text = JSON.stringify(numbered(await readSample('database-sync'), 3, randomUUID));
+
+  expect(text).toContain('The cron job “Sync of contacts 3” starts this');
+  expect(text).toContain('execute function sample_contacts_touch_3()');
 });
 
 test('a secret is declared without a value', async () => {
@@ -72,7 +120,12 @@ const api = () => cluster.as(tenant.creator).in(tenant);
 async function install(name: string, sample?: Sample) {
   const call = createCall(cluster.baseURL, await cluster.tokenFor(tenant.creator));
   const values: Record<string, string> = name === 'webhook-enrichment' ? { ratesURL: `${rates.origin}/v1` } : {};
-  return installSample(call, sample ?? (await readSample(name)), { tenantID: tenant.id, values });
+  const { ids } = await installSample(call, sample ?? (await readSample(name)), {
+    tenantID: tenant.id,
+    values,
+    secrets,
+  });
+  return ids;
 }
 
 /** Executes an example, and answers the questions of its run. */
@@ -123,7 +176,8 @@ async function titles(): Promise<string[]> {
   return found.flat().sort();
 }
 
-describe.each(names)('%s, installed', (name) => {
+/** The others have what these need in a file of their own. */
+describe.each(['greeting', 'order-approval', 'nightly-import', 'webhook-enrichment'])('%s, installed', (name) => {
   test('gives what its examples say, also when it is installed again', async () => {
     const { examples } = await readSample(name);
     const first = await install(name);
@@ -139,98 +193,6 @@ describe.each(names)('%s, installed', (name) => {
     expect([...second]).toEqual([...first]);
     expect(await titles()).toEqual(before);
   });
-});
-
-test('the order approval stores each decision, and reminds the person who has not answered', async () => {
-  const sample = await readSample('order-approval');
-  const soon = (_key: string, value: unknown) =>
-    _key === 'reminders' ? [{ minutes: 0.02 }, { minutes: 1, from: 'expiry' }] : value;
-  const ids = await install('order-approval', Sample.parse(JSON.parse(JSON.stringify(sample), soon)));
-  const [small, large] = sample.examples;
-  if (!small || !large) throw new Error('The sample has two examples');
-  await execute(ids, { ...small, args: { ...small.args, orderID: 'R-1' } });
-  const { body } = await api().post(`T/workflows/${ids.get(large.workflowID)}/execute`, {
-    args: { ...large.args, orderID: 'R-2' },
-  });
-  await asked(body.instanceID);
-
-  const read = async () => (await api().get(`T/workflows/instances/${body.instanceID}`)).body;
-  const remindersOf = async () =>
-    (await read()).timeline.flatMap(({ reminder }: { reminder?: object }) => reminder ?? []);
-  await eventually(async () => expect(await remindersOf()).toMatchObject([{ number: 1, of: 2 }]), 30_000);
-
-  expect(
-    await rows(`select order_id, status, carrier from sample_orders where order_id like 'R-%' order by 1`),
-  ).toEqual([
-    { order_id: 'R-1', status: 'approved', carrier: 'standard' },
-    { order_id: 'R-2', status: 'received', carrier: null },
-  ]);
-  await api().delete(`T/workflows/instances/${body.instanceID}/stop`);
-});
-
-test('the nightly import saves the good rows, twice without doubles, and reports the others', async () => {
-  const sample = await readSample('nightly-import');
-  const ids = await install('nightly-import');
-  const [example] = sample.examples;
-  if (!example) throw new Error('The sample has an example');
-  const [{ n: before }] = (await rows('select count(*)::int as n from sample_import_reports')) as [{ n: number }];
-
-  const run = await execute(ids, example);
-  await execute(ids, example);
-
-  expect(await rows('select customer_id::int, email from sample_customers order by 1')).toEqual([
-    { customer_id: 1001, email: 'ada@example.com' },
-    { customer_id: 1002, email: 'grace@example.com' },
-    { customer_id: 1005, email: 'katherine@example.com' },
-  ]);
-  expect(await rows(`select imported, failed, errors from sample_import_reports order by id offset ${before}`)).toEqual(
-    [example.output, example.output],
-  );
-  expect(run.maps).toMatchObject([{ done: 6, total: 6, failed: 3 }]);
-  const { lines } = (await api().get(`T/workflows/instances/${run.instanceID ?? run.id}/logs?nodeID=note&level=info`))
-    .body;
-  expect(lines.map(({ message }: { message: string }) => message)).toContain('3 imported, 3 refused');
-});
-
-test('the nightly import has a schedule, which stays as the tenant has changed it', async () => {
-  await install('nightly-import');
-  const read = async () => (await api().get('T/cronjobs?search=Nightly')).body.cronJobs;
-  const [job] = await read();
-  expect(job).toMatchObject({
-    cronJobSchedule: '0 2 * * *',
-    cronJobEnabled: true,
-    nextRunAt: expect.stringMatching(/T02:00:00/),
-  });
-  await api().patch(`T/cronjobs/${job.id}`, { cronJobSchedule: '30 4 * * *' });
-
-  await install('nightly-import');
-
-  expect(await read()).toMatchObject([{ id: job.id, cronJobSchedule: '30 4 * * *' }]);
-});
-
-test('the webhook order is stored with its total in euros; without the service it is stored all the same', async () => {
-  const ids = await install('webhook-enrichment');
-  const { examples } = await readSample('webhook-enrichment');
-  const [example] = examples;
-  if (!example) throw new Error('The sample has an example');
-  const order = async (orderID: string, currency: string) =>
-    (await execute(ids, { ...example, args: { orderID, customer: 'grace@example.com', currency, total: 120 } })).status;
-
-  expect(await order('T-1', 'USD')).toBe('COMPLETED');
-  expect(await order('T-1', 'USD')).toBe('COMPLETED');
-  expect(await order('T-2', 'EUR')).toBe('COMPLETED');
-  expect(await order('T-3', 'XXX')).toBe('COMPLETED');
-
-  expect(
-    await rows(
-      `select order_id, currency, rate::float8, total_eur::float8 from sample_webhook_orders where order_id like 'T-%' order by 1`,
-    ),
-  ).toEqual([
-    { order_id: 'T-1', currency: 'USD', rate: 0.9, total_eur: 108 },
-    { order_id: 'T-2', currency: 'EUR', rate: 1, total_eur: 120 },
-    { order_id: 'T-3', currency: 'XXX', rate: null, total_eur: null },
-  ]);
-  expect(rates.seen.some(({ url }) => url.includes('base=EUR'))).toBe(false);
 });
 
 test('the printed commands of the order approval, pasted at once, answer each question of their own run', async () => {
@@ -254,13 +216,13 @@ test('the printed commands of the order approval, pasted at once, answer each qu
   );
 });
 
-test('a delivery to the webhook of an installed sample, by the printed command, stores its order', async () => {
+test('a delivery to the webhook of an installed sample, signed by the printed command, stores its order', async () => {
   const sample = await readSample('webhook-enrichment');
   const ids = await install('webhook-enrichment');
   const [example = expect.fail('The sample has an example')] = sample.examples;
   const order = { orderID: 'D-1', customer: "o'hara@example.com", currency: 'USD', total: 120 };
   const delivered = { ...sample, examples: [{ ...example, args: order }] };
-  const context = { baseURL: cluster.baseURL, tenantID: tenant.id, ids, signsTokens: false };
+  const context = { baseURL: cluster.baseURL, tenantID: tenant.id, ids, secrets, signsTokens: false };
   const command = commandsOf(delivered, context).at(-1) ?? '';
 
   const answer = JSON.parse((await promisify(execFile)('sh', ['-c', command])).stdout);
@@ -337,11 +299,19 @@ describe('npm run sample', () => {
   });
 
   test.each([
-    { args: ['other'], says: 'There is no sample "other". The samples are greeting, ' },
+    { args: ['other'], says: 'There is no sample "other". The samples are ai-triage, ' },
     { args: ['greeting', '--tenant', 'x'], says: '--tenant: expected the id of a tenant, received "x"' },
     {
       args: ['greeting', '--set', 'a=1'],
       says: '--set: expected a variable of the sample, as name=value, received "a"',
+    },
+    {
+      args: ['database-sync'],
+      says: 'The sample database-sync needs a datasource of the type postgresql or mysql: --use other=<id>',
+    },
+    {
+      args: ['database-sync', '--use', 'other=x'],
+      says: '--use: expected a need of the sample and the id of a datasource, as name=id, received "other=x"',
     },
     {
       args: ['greeting', '--url', 'http://127.0.0.1:9'],
