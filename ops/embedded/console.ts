@@ -7,8 +7,9 @@ import { join } from 'node:path';
 
 const root = join(import.meta.dirname, '../..');
 
-/** Modules of `shared/` whose code is in the pages; they import nothing but types and one another. */
+/** Modules from outside of it whose code is in the pages; they import nothing but types and one another. */
 export const sharedModules: readonly string[] = [
+  'ops/samples/prepare.ts',
   'shared/core/exact-number.ts',
   'shared/core/lossless-json.ts',
   'shared/workflow/graph/nodes-before.ts',

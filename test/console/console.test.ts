@@ -19,6 +19,7 @@ import { runTests } from './browser/runs.ts';
 import { settingsTests } from './browser/settings.ts';
 import { signInTests } from './browser/sign-in.ts';
 import { openStage, routes, type Stage } from './browser/stage.ts';
+import { templateTests } from './browser/templates.ts';
 import { testingTests } from './browser/testing.ts';
 import { troubleTests } from './browser/trouble.ts';
 import { valueTests } from './browser/values.ts';
@@ -47,6 +48,7 @@ describe.skipIf(found.path === null)('the console', () => {
   describe('batches', () => batchTests(() => stage));
   describe('questions', () => questionTests(() => stage));
   describe('workflows', () => workflowTests(() => stage));
+  describe('templates', () => templateTests(() => stage));
   describe('building', () => buildingTests(() => stage));
   describe('testing', () => testingTests(() => stage));
   describe('pickers', () => pickerTests(() => stage));

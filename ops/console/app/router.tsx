@@ -118,6 +118,18 @@ const workflow = createRoute({
   component: lazyPage(() => import('../pages/workflow.tsx'), 'WorkflowPage'),
 });
 
+const templates = createRoute({
+  getParentRoute: () => tenant,
+  path: '/templates',
+  component: lazyPage(() => import('../pages/templates.tsx'), 'TemplatesPage'),
+});
+
+const template = createRoute({
+  getParentRoute: () => tenant,
+  path: '/templates/$name',
+  component: lazyPage(() => import('../pages/template.tsx'), 'TemplatePage'),
+});
+
 const queries = createRoute({
   getParentRoute: () => tenant,
   path: '/queries',
@@ -299,6 +311,8 @@ export const router = createRouter({
         toolCall,
         workflows,
         workflow,
+        templates,
+        template,
         queries,
         newQuery,
         query,

@@ -110,11 +110,13 @@ export type DatasourceFile = Schemas['DatasourceFile'];
 export function filesRead(tenantID: string) {
   return queryOptions({
     queryKey: ['datasource-files', tenantID],
-    queryFn: async () => {
-      const params = { path: { tenantID }, query: { limit: 100 } };
-      return (await body(rest.GET(`${DATASOURCES}/files`, { params }))).files;
-    },
+    queryFn: () => readFiles(tenantID),
   });
+}
+
+export async function readFiles(tenantID: string): Promise<DatasourceFile[]> {
+  const params = { path: { tenantID }, query: { limit: 100 } };
+  return (await body(rest.GET(`${DATASOURCES}/files`, { params }))).files;
 }
 
 export async function uploadFile(tenantID: string, file: File): Promise<DatasourceFile> {

@@ -1,67 +1,41 @@
-import { Button, Group, Paper, Stack, Text } from '@mantine/core';
-import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { useNavigate } from '@tanstack/react-router';
-import { type Permission, useMay } from '../client/may.ts';
-import { isNewRead } from '../client/overview.ts';
-import { installSample } from '../client/samples.ts';
-import { Problem } from '../ui/problem.tsx';
+import { Button, Group, Paper, Text } from '@mantine/core';
+import { Link } from '@tanstack/react-router';
+import { lazy, Suspense } from 'react';
+import { useMay } from '../client/may.ts';
 
-const samples = [
-  { name: 'order-approval', title: 'Order approval', shows: 'an approval and a form, with reminders' },
-  {
-    name: 'nightly-import',
-    title: 'Nightly import',
-    shows: 'a cron job for every night, a CSV file, and many items at once',
-  },
-  { name: 'webhook-enrichment', title: 'Webhook', shows: 'a listener, and a call to a service with retries' },
-] as const;
+const Gallery = lazy(() => import('../templates/gallery.tsx').then(({ Gallery: one }) => ({ default: one })));
 
-/** All that one of the samples has. */
-const needs: readonly Permission[] = [
-  ...(['bundle.execute', 'database.execute', 'variable.create', 'workflow.create', 'dataquery.create'] as const),
-  ...(['datasource.create', 'cronjob.create', 'listener.create'] as const),
-];
+/** Three that show different things, and need nothing. */
+const offered = ['order-approval', 'nightly-import', 'webhook-enrichment'];
 
-/** For a tenant without a workflow: samples to start from. */
+/** For a tenant without a workflow: templates to start from. */
 export function FirstSteps({ tenantID }: { tenantID: string }) {
-  const queries = useQueryClient();
-  const navigate = useNavigate();
   const may = useMay();
-  const install = useMutation({
-    mutationFn: (name: string) => installSample(tenantID, name),
-    onSuccess: async (workflowID) => {
-      queries.setQueryData(isNewRead(tenantID).queryKey, false);
-      await navigate({ to: '/t/$tenantID/workflows/$workflowID', params: { tenantID, workflowID } });
-      await queries.invalidateQueries();
-    },
-  });
-  if (!needs.every(may)) return null;
+  if (!may('workflow.create')) return null;
   return (
     <Paper withBorder p="md" mb="md" component="section" aria-label="No workflow yet">
-      <Text fw={600} component="h2">
-        No workflow yet
-      </Text>
-      <Text size="sm" mb="sm">
-        A sample shows what Gantry does. What it is made of is added to this tenant, and its tables to the database of
-        the tenant.
-      </Text>
-      <Stack gap="xs">
-        {samples.map(({ name, title, shows }) => (
-          <Group key={name} gap="sm">
-            <Button
-              size="xs"
-              variant="default"
-              loading={install.isPending && install.variables === name}
-              disabled={install.isPending && install.variables !== name}
-              onClick={() => install.mutate(name)}
-            >
-              Install “{title}”
-            </Button>
-            <span className="note">{shows}</span>
-          </Group>
-        ))}
-      </Stack>
-      {install.error && <Problem error={install.error} />}
+      <Group justify="space-between" mb="sm">
+        <div>
+          <Text fw={600} component="h2">
+            No workflow yet
+          </Text>
+          <Text size="sm">Start from a process that works, and make it yours.</Text>
+        </div>
+        <Group gap="xs">
+          <Button
+            variant="default"
+            renderRoot={(props) => <Link {...props} to="/t/$tenantID/workflows" params={{ tenantID }} search={{}} />}
+          >
+            Begin with an empty one
+          </Button>
+          <Button renderRoot={(props) => <Link {...props} to="/t/$tenantID/templates" params={{ tenantID }} />}>
+            All templates
+          </Button>
+        </Group>
+      </Group>
+      <Suspense>
+        <Gallery tenantID={tenantID} level="h3" only={offered} />
+      </Suspense>
     </Paper>
   );
 }

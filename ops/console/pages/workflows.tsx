@@ -91,9 +91,15 @@ export function WorkflowsPage() {
         idOf={({ id }) => id}
         titleOf={({ title }) => title}
         columns={columns}
-        empty="No workflow yet."
+        empty="No workflow yet. A template is the quickest way to one."
         actions={
           <May permission="workflow.create" on="workflow:*">
+            <Button
+              variant="default"
+              renderRoot={(props) => <Link {...props} to="/t/$tenantID/templates" params={{ tenantID }} />}
+            >
+              Start from a template
+            </Button>
             <Button leftSection={<Icon name="plus" />} onClick={asNew.open}>
               New workflow
             </Button>

@@ -5,6 +5,7 @@ import { useState } from 'react';
 import { workflowsRead } from '../client/reads.ts';
 import { referenceRead } from '../client/references.ts';
 import { body, rest } from '../client/rest.ts';
+import { sampleInput } from '../client/sample-input.ts';
 import type { Schemas } from '../client/types.ts';
 import { faultsIn } from '../ui/faults.ts';
 import { DialogForm } from '../ui/form.tsx';
@@ -42,7 +43,7 @@ export function StartRun({ tenantID, onClose }: { tenantID: string; onClose: () 
 
 /** Asks for the inputs of a workflow and starts its published version. */
 export function StartForm({ tenantID, workflow }: { tenantID: string; workflow: Startable }) {
-  const [input, setInput] = useState<RunInput>();
+  const [input, setInput] = useState<RunInput | undefined>(() => sampleInput(workflow.id));
   // The options of the workflow are those of its latest version, which may be a draft.
   const { data, error } = useQuery(referenceRead(tenantID, 'workflow', workflow.id));
   const navigate = useNavigate();

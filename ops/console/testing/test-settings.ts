@@ -8,8 +8,15 @@ export interface TestSettings {
   dryRun: boolean;
 }
 
+const keyOf = (workflowID: string) => `gantry.test-settings.${workflowID}`;
+
+/** The input of its tests until a person gives another one. */
+export function rememberTestInput(workflowID: string, args: Readonly<Record<string, unknown>>): void {
+  sessionStorage.setItem(keyOf(workflowID), JSON.stringify({ args, dryRun: false } satisfies TestSettings));
+}
+
 export function useTestSettings(workflowID: string): [TestSettings, (settings: TestSettings) => void] {
-  const key = `gantry.test-settings.${workflowID}`;
+  const key = keyOf(workflowID);
   const [settings, setSettings] = useState(() => read(sessionStorage.getItem(key)));
   const save = (next: TestSettings) => {
     try {

@@ -282,7 +282,7 @@ export function runTests(stage: () => Stage): void {
     { name: 'tenants', path: () => '/console/', shows: 'New tenant' },
     { name: 'home', path: () => stage().path(), shows: 'Failed most' },
     { name: 'runs', path: () => stage().path('/runs'), shows: 'Order approval' },
-    { name: 'run-graph', path: () => `${runPath}?view=graph`, shows: 'Approved at once' },
+    { name: 'run-graph', path: () => `${runPath}?view=graph`, shows: 'Approve at once' },
     { name: 'run-step', path: () => `${runPath}?view=timeline&step=record&tab=input`, shows: 'could read' },
     { name: 'inbox', path: () => stage().path('/inbox'), shows: 'No question waits' },
   ];
@@ -298,7 +298,7 @@ export function runTests(stage: () => Stage): void {
     await page.setViewportSize({ width: 1280, height: 800 });
     await go(`${runPath}?view=graph`);
     const graph = page.getByRole('region', { name: 'Graph of the run' });
-    await graph.getByText('Approved at once').waitFor();
+    await graph.getByText('Approve at once').waitFor();
     await page.setViewportSize({ width: 320, height: 800 });
     await expect
       .poll(async () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { aTenant, aWorkflow, chain } from '#test/support/factories.ts';
+import { aWorkflow, chain } from '#test/support/factories.ts';
 import { startHTTP } from '#test/support/http-server.ts';
 import { expectAccessible, forgetRefusals, HOSTILE, type Stage } from './stage.ts';
 
@@ -290,26 +290,6 @@ export function workflowTests(stage: () => Stage): void {
       theme: 'dark',
     });
     expect(body.workflow).toMatchObject({ workflowDescription: 'Limits all it can', isDisabled: false });
-  });
-
-  test('an empty tenant starts from a sample, which its Home installs and which runs', async () => {
-    const { cluster, tenant, page, go } = stage();
-    const { id } = await aTenant(cluster, { creator: tenant.creator });
-    await go(`/console/t/${id}`);
-    const first = page.getByRole('region', { name: 'No workflow yet' });
-    await expectAccessible(page, { name: 'home-empty', shows: 'A sample shows' });
-    await first.getByRole('button', { name: 'Install “Nightly import”' }).click();
-    await page.getByRole('heading', { name: 'Nightly import of customers' }).waitFor({ timeout: 20_000 });
-    await page.getByRole('button', { name: 'Run', exact: true }).click();
-    await page.getByRole('dialog').getByRole('button', { name: 'Start' }).click();
-    await page.getByRole('status').getByText('Completed').waitFor();
-    await page.getByLabel('Output of the run').getByText('line 4').waitFor();
-    await page.getByRole('link', { name: 'Home' }).click();
-    await page.getByText('Newest runs').waitFor();
-    expect(await first.count()).toBe(0);
-    const client = cluster.as(tenant.creator);
-    const { cronJobs } = (await client.get(`/api/v1/tenants/${id}/cronjobs`)).body;
-    expect(cronJobs).toMatchObject([{ state: 'scheduled' }]);
   });
 
   test('the list and the editor: no finding by axe, and no sideways scroll', async () => {

@@ -70,7 +70,7 @@ interface ModelProps {
   onDeleted: () => void;
 }
 
-function Model({ tenantID, config, onDeleted }: ModelProps) {
+export function Model({ tenantID, config, onDeleted }: ModelProps) {
   const mayChange = useMay()('tenant.update');
   const queries = useQueryClient();
   const queryKey = ['settings', tenantID, 'ai'];

@@ -1,0 +1,36 @@
+import { Text } from '@mantine/core';
+import { Link } from '@tanstack/react-router';
+import { useMemo } from 'react';
+import type { Template } from '../client/templates.ts';
+import type { Kinds } from '../graph/kinds.ts';
+import { SmallPicture } from './small-picture.tsx';
+import { graphOf, marksOf } from './words.ts';
+
+interface Props {
+  tenantID: string;
+  template: Template;
+  kinds: Kinds;
+  /** The level of its heading. */
+  level: 'h2' | 'h3';
+}
+
+/** A template among others: the picture of its steps, and what it is for. The whole card leads to it. */
+export function TemplateCard({ tenantID, template, kinds, level: Heading }: Props) {
+  const { name, title, description, group } = template;
+  const graph = useMemo(() => graphOf(template), [template]);
+  return (
+    <li>
+      <article className="panel template-card">
+        <SmallPicture graph={graph} kinds={kinds} />
+        <span className="note">{group}</span>
+        <Heading>
+          <Link className="link" to="/t/$tenantID/templates/$name" params={{ tenantID, name }}>
+            {title}
+          </Link>
+        </Heading>
+        <Text size="sm">{description}</Text>
+        <span className="note needs">{marksOf(template).join(' · ')}</span>
+      </article>
+    </li>
+  );
+}

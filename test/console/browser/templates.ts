@@ -1,0 +1,103 @@
+/** Templates: from the empty Home and from the gallery, installed with what they need, and run with the input that comes with them. */
+import { expect, test } from 'vitest';
+import { aTenant } from '../../support/factories.ts';
+import { expectAccessible, type Stage } from './stage.ts';
+
+export function templateTests(stage: () => Stage): void {
+  test('an empty tenant installs a template from its Home, tests and runs it, and a second one beside it', async () => {
+    const { cluster, tenant, page, go } = stage();
+    const { id } = await aTenant(cluster, { creator: tenant.creator });
+    const client = cluster.as(tenant.creator).in({ id });
+    await go(`/console/t/${id}`);
+    const first = page.getByRole('region', { name: 'No workflow yet' });
+    await first.getByRole('link', { name: 'Order approval' }).waitFor();
+    await expectAccessible(page, { name: 'home-empty', shows: 'Begin with an empty one' });
+    await first.getByRole('link', { name: 'Order approval' }).click();
+    const install = page.getByRole('region', { name: 'Install' });
+    await install.getByText('Adds 2 queries, 1 workflow, 1 variable and 1 table').waitFor();
+    await page.getByRole('region', { name: 'Steps' }).getByText('Approve order ‹orderID› of ‹customer›').waitFor();
+    await install.getByRole('button', { name: 'Install “Order approval”' }).click();
+    await page.getByRole('heading', { name: 'Order approval' }).waitFor();
+
+    await page.getByRole('button', { name: 'Test', exact: true }).click();
+    const dialog = page.getByRole('dialog');
+    await expect.poll(() => dialog.getByLabel('total').inputValue()).toBe('120');
+    await dialog.getByRole('button', { name: 'Start the test' }).click();
+    await page.getByText('Completed').first().waitFor();
+    await page.getByRole('button', { name: 'Run', exact: true }).click();
+    await expect.poll(() => dialog.getByLabel('orderID').inputValue()).toBe('A-1');
+    await dialog.getByRole('button', { name: 'Start' }).click();
+    await page.getByRole('status').getByText('Completed').waitFor();
+    await page.getByRole('link', { name: 'Home' }).click();
+    await page.getByText('Newest runs').waitFor();
+    expect(await first.count()).toBe(0);
+
+    await page.getByRole('link', { name: 'Workflows' }).click();
+    await page.getByRole('link', { name: 'Start from a template' }).click();
+    await page.getByRole('link', { name: 'Order approval' }).click();
+    await install.getByRole('radio', { name: 'Bring the one that is here up to the template' }).check();
+    await install.getByRole('table').getByText('As it is').first().waitFor();
+    await expectAccessible(page, { name: 'template-again', shows: 'It is here already' });
+    await install.getByRole('radio', { name: 'Install another one, with tables of its own' }).check();
+    await install.getByRole('button', { name: 'Install “Order approval 2”' }).click();
+    await page.getByRole('heading', { name: 'Order approval 2' }).waitFor();
+    const { workflows } = (await client.get('T/workflows')).body;
+    expect(workflows.map(({ title }: { title: string }) => title).sort()).toEqual([
+      'Order approval',
+      'Order approval 2',
+    ]);
+    const sql =
+      'select (select count(*)::int from sample_orders) as own, (select count(*)::int from sample_orders_2) as other';
+    const counted = await client.post('T/database/execute-raw-sql', { sql });
+    expect(counted.body.result).toEqual([{ own: 1, other: 0 }]);
+  });
+
+  test('the gallery offers all templates; one asks for a database, one for a model, one makes a secret and a schedule', async () => {
+    const { cluster, tenant, page, go } = stage();
+    const { id } = await aTenant(cluster, { creator: tenant.creator });
+    const client = cluster.as(tenant.creator).in({ id });
+    await go(`/console/t/${id}/templates`);
+    await page.getByRole('link', { name: 'Sync between two databases' }).waitFor();
+    expect(await page.getByRole('article').count()).toBe(9);
+    await expectAccessible(page, { name: 'templates', shows: 'AI classification with review' });
+    const install = page.getByRole('region', { name: 'Install' });
+    const back = () => page.getByRole('link', { name: 'All templates' }).click();
+
+    await page.getByRole('link', { name: 'AI classification with review' }).click();
+    await install.getByText('No model is set for this tenant').waitFor();
+    await expectAccessible(page, { name: 'template-ai', shows: 'Set a model here' });
+    await install.getByRole('button', { name: 'Set a model here' }).click();
+    await page.getByRole('dialog').getByRole('combobox', { name: 'Provider' }).waitFor();
+    await page.keyboard.press('Escape');
+    await back();
+
+    await page.getByRole('link', { name: 'Webhook that enriches' }).click();
+    const secret = await install.getByLabel('Secret of the webhook').inputValue();
+    expect(secret.length).toBeGreaterThan(20);
+    await install.getByRole('button', { name: 'Install “Webhook order in euros”' }).click();
+    await page.getByRole('heading', { name: 'Webhook order in euros' }).waitFor();
+    const [listener] = (await client.get('T/listeners')).body.listeners;
+    expect(listener).toMatchObject({ listenerTitle: 'Orders of the shop', status: 'active' });
+
+    const warehouse = { host: 'db.example.com', port: 5432, database: 'shop', user: 'gantry' };
+    const datasourceOptions = { connectionOption: 'connectionDetails', connectionDetails: warehouse };
+    await client.post('T/datasources', {
+      datasourceTitle: 'Warehouse',
+      datasourceType: 'postgresql',
+      datasourceOptions,
+    });
+    await go(`/console/t/${id}/templates/database-sync`);
+    const button = install.getByRole('button', { name: 'Install “Sync of contacts”' });
+    await button.waitFor();
+    expect(await button.isDisabled()).toBe(true);
+    await install.getByRole('combobox', { name: 'The other database' }).click();
+    // The datasource of the webhook would not do.
+    expect(await page.getByRole('option').allTextContents()).toEqual([expect.stringContaining('Warehouse')]);
+    await page.getByRole('option', { name: 'Warehouse' }).click();
+    await button.click();
+    await page.getByRole('heading', { name: 'Sync of contacts' }).waitFor();
+    const { cronJobs } = (await client.get('T/cronjobs')).body;
+    expect(cronJobs).toMatchObject([{ cronJobTitle: 'Sync of contacts', cronJobEnabled: false }]);
+    await page.getByText('Write the rows there').first().waitFor();
+  });
+}
