@@ -1,8 +1,7 @@
 import { Button, Stack } from '@mantine/core';
-import { useDisclosure } from '@mantine/hooks';
 import { useMutation } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { lazy, type ReactNode, Suspense } from 'react';
+import type { ReactNode } from 'react';
 import { hasEnded } from '../client/live-runs.ts';
 import { body, rest } from '../client/rest.ts';
 import type { Run } from '../client/types.ts';
@@ -14,10 +13,9 @@ import { Problem } from '../ui/problem.tsx';
 import { Status } from '../ui/status.tsx';
 import { Ago, Duration } from '../ui/time.tsx';
 import type { Graph } from './graph-of.ts';
+import { RerunButton } from './rerun-button.tsx';
 import { RunLink, StartedBy } from './started-by.tsx';
 import { WhyWaiting } from './why-waiting.tsx';
-
-const Rerun = lazy(() => import('./rerun.tsx').then(({ Rerun: one }) => ({ default: one })));
 
 interface Props {
   tenantID: string;
@@ -32,7 +30,6 @@ interface Props {
 /** The head of the page of a run: its state, its facts, and the actions on it. */
 export function RunHead({ tenantID, run, graph, step, children }: Props) {
   const { instanceID, workflowTitle, status, createdAt, startedAt, completedAt, rerunOf } = run;
-  const [isRerunning, rerunning] = useDisclosure(false);
   const stop = useMutation({
     mutationFn: () => {
       const path = '/api/v1/tenants/{tenantID}/workflows/instances/{instanceID}/stop';
@@ -60,12 +57,8 @@ export function RunHead({ tenantID, run, graph, step, children }: Props) {
               Cancel
             </Button>
           )}
-          {run.workflowID && run.mapID === null && (
-            <Button variant="default" leftSection={<Icon name="again" />} onClick={rerunning.open}>
-              Re-run
-            </Button>
-          )}
         </May>
+        <RerunButton tenantID={tenantID} run={run} graph={graph} step={step} />
       </PageTitle>
       <Stack gap="xs" mb="sm">
         {stop.error && <Problem error={stop.error} />}
@@ -102,11 +95,6 @@ export function RunHead({ tenantID, run, graph, step, children }: Props) {
           )}
         </dl>
       </Stack>
-      {isRerunning && (
-        <Suspense>
-          <Rerun tenantID={tenantID} run={run} graph={graph} step={step} onClose={rerunning.close} />
-        </Suspense>
-      )}
     </>
   );
 }

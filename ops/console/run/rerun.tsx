@@ -40,9 +40,12 @@ export function Rerun({ tenantID, run, graph, step, onClose }: Props) {
   const chosen = done.find(({ value }) => value === step)?.value ?? null;
   const [start, setStart] = useState<Start>(chosen ? 'node' : run.status === 'FAILED' ? 'failed' : 'start');
   const [nodeID, setNodeID] = useState<string | null>(chosen);
-  const [version, setVersion] = useState('original');
+  const published = usePublished(tenantID, run);
+  const [chosenVersion, setVersion] = useState<string>();
+  // Who mends a workflow and comes back would otherwise repeat the failure.
+  const version = chosenVersion ?? (run.status === 'FAILED' && published.isLater ? 'published' : 'original');
   const [input, setInput] = useState(run.input as RunInput | undefined);
-  const declared = useDeclaredInputs({ tenantID, run, version });
+  const declared = useDeclaredInputs({ tenantID, run, version, published });
   const asked = requestOf({ start, nodeID, version, args: argsOf(input, run.input) });
   const navigate = useNavigate();
   const params = { path: { tenantID, instanceID: run.instanceID } };
@@ -75,7 +78,7 @@ export function Rerun({ tenantID, run, graph, step, onClose }: Props) {
           {start === 'node' && (
             <Select label="Step" searchable required data={done} value={nodeID} onChange={setNodeID} />
           )}
-          <VersionChoice tenantID={tenantID} run={run} value={version} onChange={setVersion} />
+          <VersionChoice run={run} published={published} value={version} onChange={setVersion} />
           {declared.isRead ? (
             <RunInputs definitions={declared.inputs} value={input} onChange={setInput} faults={faults} />
           ) : (
@@ -117,35 +120,50 @@ function argsOf(input: unknown, before: unknown): NonNullable<Asked>['args'] | n
 }
 
 /** The inputs that the chosen version declares, if they can be read. */
-function useDeclaredInputs({ tenantID, run, version }: { tenantID: string; run: Run; version: string }) {
-  const workflowID = run.workflowID ?? '';
+function useDeclaredInputs({ tenantID, run, version, published }: DeclaredProps) {
   const isPublished = version === 'published';
-  const versions = useQuery({ ...versionsRead({ tenantID, workflowID }), enabled: isPublished });
-  const published = versions.data?.find((one) => one.isPublished)?.versionID;
-  const versionID = isPublished ? published : version === 'original' ? run.versionID : version;
+  const versionID = isPublished ? published.versionID : version === 'original' ? run.versionID : version;
   const { data, error } = useQuery({
-    ...versionRead({ tenantID, workflowID, versionID: versionID ?? '' }),
+    ...versionRead({ tenantID, workflowID: run.workflowID ?? '', versionID: versionID ?? '' }),
     enabled: versionID !== undefined,
   });
-  const isNone = isPublished && !versions.isPending && published === undefined;
+  const isNone = isPublished && published.isRead && versionID === undefined;
   return {
     isRead: data !== undefined || error !== null || isNone,
     inputs: (data?.workflowOptions as { inputDefinitions?: unknown } | undefined)?.inputDefinitions,
   };
 }
 
-interface VersionProps {
+interface DeclaredProps {
   tenantID: string;
   run: Run;
+  version: string;
+  published: Published;
+}
+
+type Published = ReturnType<typeof usePublished>;
+
+/** The versions of the run's workflow, and whether the published one is later than that of the run. */
+function usePublished(tenantID: string, { workflowID, versionNumber }: Run) {
+  const { data: versions = [], isPending } = useQuery({
+    ...versionsRead({ tenantID, workflowID: workflowID ?? '' }),
+    enabled: workflowID !== null,
+  });
+  const found = versions.find(({ isPublished }) => isPublished);
+  const number = found?.versionNumber ?? undefined;
+  const isLater = number !== undefined && versionNumber != null && number > versionNumber;
+  return { versions, isRead: !isPending, versionID: found?.versionID, number, isLater };
+}
+
+interface VersionProps {
+  run: Run;
+  published: Published;
   value: string;
   onChange: (version: string) => void;
 }
 
-function VersionChoice({ tenantID, run: { workflowID, versionID, versionNumber }, value, onChange }: VersionProps) {
-  const { data: versions = [] } = useQuery({
-    ...versionsRead({ tenantID, workflowID: workflowID ?? '' }),
-    enabled: workflowID !== null,
-  });
+function VersionChoice({ run: { versionID, versionNumber }, published, value, onChange }: VersionProps) {
+  const { versions, number, isLater } = published;
   const others = versions
     .filter((one) => one.versionID !== versionID && !one.isPublished)
     .map((one) => ({
@@ -154,12 +172,13 @@ function VersionChoice({ tenantID, run: { workflowID, versionID, versionNumber }
     }));
   const data = [
     { value: 'original', label: `That of the run (${versionNumber ?? 'not saved'})` },
-    { value: 'published', label: 'The published one' },
+    { value: 'published', label: number === undefined ? 'The published one' : `The published one (${number})` },
     ...others,
   ];
   return (
     <Select
       label="Version"
+      description={isLater && `Version ${number} was published after the one that ran`}
       searchable
       allowDeselect={false}
       data={data}

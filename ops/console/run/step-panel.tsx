@@ -16,6 +16,7 @@ import { Status, wordOf } from '../ui/status.tsx';
 import { Clock, durationText } from '../ui/time.tsx';
 import { StepError } from './failure.tsx';
 import { type Graph, type GraphNode, titleOf } from './graph-of.ts';
+import { RerunButton } from './rerun-button.tsx';
 import { StepInput } from './step-input.tsx';
 import { StepDuration } from './timeline.tsx';
 import type { StepTab } from './view.ts';
@@ -86,7 +87,7 @@ export function StepPanel({ tenantID, run, nodes, graph, selected, tab, onTab, o
           <Tabs.Tab value="attempts">Attempts</Tabs.Tab>
         </Tabs.List>
         <Tabs.Panel value="error">
-          {step?.last.error && <StepError tenantID={tenantID} error={step.last.error} title={titleOf(graph, nodeID)} />}
+          <ErrorOf {...{ tenantID, run, graph, step }} />
         </Tabs.Panel>
         <Tabs.Panel value="output">{output}</Tabs.Panel>
         <Tabs.Panel value="input" className="two-sides">
@@ -105,6 +106,30 @@ export function StepPanel({ tenantID, run, nodes, graph, selected, tab, onTab, o
         </Tabs.Panel>
         <Tabs.Panel value="attempts">{step && <Attempts step={step} />}</Tabs.Panel>
       </Tabs>
+    </Stack>
+  );
+}
+
+interface ErrorProps {
+  tenantID: string;
+  run: Run;
+  graph: Graph | undefined;
+  step: Step | undefined;
+}
+
+/** Why the step has failed, and the way to try it again. */
+function ErrorOf({ tenantID, run, graph, step }: ErrorProps) {
+  if (!step?.last.error) return null;
+  return (
+    <Stack align="start">
+      <StepError tenantID={tenantID} error={step.last.error} title={titleOf(graph, step.nodeID)} />
+      {run.status === 'FAILED' && (
+        <RerunButton
+          {...{ tenantID, run, graph, step: step.nodeID }}
+          size="xs"
+          label={step.frame.length > 0 ? 'Re-run where it failed' : 'Re-run from this step'}
+        />
+      )}
     </Stack>
   );
 }

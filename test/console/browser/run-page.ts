@@ -84,6 +84,15 @@ export function runPageTests(stage: () => Stage): void {
     await expectAccessible(page, { name: 'version', shows: 'Version 1 of 2' });
     await page.setViewportSize({ width: 1280, height: 800 });
     await page.goBack();
+    // A workflow that was mended since is not repeated as it was.
+    await page.getByRole('button', { name: 'Re-run from this step' }).click();
+    const dialog = page.getByRole('dialog');
+    await expect
+      .poll(() => dialog.getByRole('combobox', { name: 'Version' }).inputValue())
+      .toBe('The published one (2)');
+    await dialog.getByText('Version 2 was published after the one that ran').waitFor();
+    expect(await dialog.getByRole('combobox', { name: /^Step/ }).inputValue()).toBe('Send the rows');
+    await dialog.getByRole('button', { name: 'Close' }).click();
     await page.getByRole('link', { name: 'Edit this step' }).click();
     const panel = page.getByRole('complementary', { name: 'Step' });
     // The editor shows the results of the run that one comes from.
