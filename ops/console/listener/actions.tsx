@@ -97,7 +97,7 @@ interface DialogProps {
 }
 
 function ActionDialog({ ids, forms, action, onSaved, onClose }: DialogProps) {
-  const [type, setType] = useState(action?.actionType ?? 'transform');
+  const [type, setType] = useState(action?.actionType ?? 'trigger_workflow');
   const form = forms[type];
   const [drafts, setDrafts] = useState<Readonly<Record<string, Readonly<Record<string, unknown>>>>>(
     action ? { [action.actionType]: action.actionConfig } : {},

@@ -55,9 +55,24 @@ function Shown({ ids, event, onShow }: { ids: EventIDs; event: Event; onShow: Pr
         {attempts > 0 && <Text size="sm">{countOf(attempts, 'failed attempt')}</Text>}
       </Group>
       {error && (
-        <Notice tone="bad" title={error.code}>
-          {error.message}
-        </Notice>
+        <>
+          <Notice tone="bad" title="It was not processed">
+            {error.message}
+          </Notice>
+          {state === 'dead' && (
+            <Text size="sm">
+              <strong>What to do: </strong>
+              Correct what refused it, which is an action in the{' '}
+              <Link className="link" to="/t/$tenantID/listeners/$listenerID" params={ids} search={{ tab: 'settings' }}>
+                settings
+              </Link>{' '}
+              or the body, with “Edit before”. Then redrive it: it is processed again.
+            </Text>
+          )}
+          <Text size="xs" c="dimmed">
+            Code <code>{error.code}</code>
+          </Text>
+        </>
       )}
       {state === 'dead' && (
         <May permission="listener.execute" on={`listener:${ids.listenerID}`}>

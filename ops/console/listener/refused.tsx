@@ -1,5 +1,6 @@
 import { Skeleton, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
 import { refusalsRead } from '../client/listener-deliveries.ts';
 import type { ListenerIDs } from '../client/listeners.ts';
 import { countOf } from '../ui/count.ts';
@@ -8,6 +9,9 @@ import { Problem } from '../ui/problem.tsx';
 import { Ago } from '../ui/time.tsx';
 import { Words } from '../ui/words.tsx';
 
+/** The status of deliveries that do not prove where they come from. */
+const UNPROVEN = 401;
+
 type Refusal = NonNullable<ReturnType<typeof useRefusals>['data']>[number];
 
 function useRefusals(ids: ListenerIDs) {
@@ -15,7 +19,7 @@ function useRefusals(ids: ListenerIDs) {
 }
 
 /** Deliveries that were refused, and why; they are no events. */
-export function Refused({ ids }: { ids: ListenerIDs }) {
+export function Refused({ ids, datasourceID }: { ids: ListenerIDs; datasourceID: string }) {
   const { data, error, refetch } = useRefusals(ids);
   if (error) return <Problem error={error} onRetry={() => void refetch()} />;
   if (!data) return <Skeleton h={160} />;
@@ -26,6 +30,19 @@ export function Refused({ ids }: { ids: ListenerIDs }) {
         Deliveries of the last 24 hours that this listener has not taken. If many come at once, some of them are
         recorded.
       </Text>
+      {data.some(({ status }) => status === UNPROVEN) && (
+        <Text size="sm">
+          <strong>What to do: </strong>
+          If they come from a sender that you know, its secret and the one here differ: give both the same one.{' '}
+          <Link
+            className="link"
+            to="/t/$tenantID/datasources/$datasourceID"
+            params={{ tenantID: ids.tenantID, datasourceID }}
+          >
+            Change the secret here
+          </Link>
+        </Text>
+      )}
       {data.map((refusal) => (
         <One key={refusal.refusalID} refusal={refusal} />
       ))}

@@ -1,7 +1,7 @@
 import '@mantine/core/styles/Tabs.css';
 import { Button, Paper, Skeleton, Stack, Tabs } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
+import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
 import { refusalsRead } from '../client/listener-deliveries.ts';
 import {
@@ -22,6 +22,7 @@ import { TestMode } from '../listener/test-mode.tsx';
 import { type ListenerView, parseListenerView } from '../listener/view.ts';
 import { Confirm } from '../ui/confirm.tsx';
 import { Copy } from '../ui/copy.tsx';
+import { countOf } from '../ui/count.ts';
 import { May } from '../ui/may.tsx';
 import { NameDialog } from '../ui/name-dialog.tsx';
 import { Notice } from '../ui/notice.tsx';
@@ -52,7 +53,7 @@ export function ListenerPage() {
   if (!listener) return <Skeleton h={320} />;
   return (
     <Stack>
-      <Head ids={ids} listener={listener} />
+      <Head ids={ids} listener={listener} refused={refusals.length} />
       <Tabs value={view.tab ?? 'events'} onChange={(tab) => show(parseListenerView({ tab }))} keepMounted={false}>
         <Tabs.List mb="sm">
           <Tabs.Tab value="events">Events</Tabs.Tab>
@@ -64,7 +65,7 @@ export function ListenerPage() {
           <Events ids={ids} view={view} onView={show} />
         </Tabs.Panel>
         <Tabs.Panel value="refused">
-          <Refused ids={ids} />
+          <Refused ids={ids} datasourceID={listener.datasource.datasourceID} />
         </Tabs.Panel>
         <Tabs.Panel value="test">
           <TestMode ids={ids} listener={listener} />
@@ -77,7 +78,14 @@ export function ListenerPage() {
   );
 }
 
-function Head({ ids, listener }: { ids: ListenerIDs; listener: Schemas['Listener'] }) {
+interface HeadProps {
+  ids: ListenerIDs;
+  listener: Schemas['Listener'];
+  /** How many deliveries were refused in the last day. */
+  refused: number;
+}
+
+function Head({ ids, listener, refused }: HeadProps) {
   const { listenerTitle, status, listenerType, datasource, webhookPaths, creatorID, lastEventAt, eventCount } =
     listener;
   const queries = useQueryClient();
@@ -124,6 +132,14 @@ function Head({ ids, listener }: { ids: ListenerIDs; listener: Schemas['Listener
           {reason}
         </Notice>
       )}
+      {refused > 0 && (
+        <Notice tone="wait" title={`${countOf(refused, 'delivery', 'deliveries')} refused in the last 24 hours`}>
+          {'What a sender gets wrong is under “Refused”. '}
+          <Link className="link" from="/t/$tenantID/listeners/$listenerID" to="." search={{ tab: 'refused' }}>
+            Look at the reasons
+          </Link>
+        </Notice>
+      )}
       <dl className="facts">
         <div>
           <dt>Type</dt>
@@ -153,7 +169,8 @@ function Head({ ids, listener }: { ids: ListenerIDs; listener: Schemas['Listener
           <div key={path}>
             <dt>Address</dt>
             <dd>
-              <code className="breaks">{path}</code> <Copy value={location.origin + path} of="the address" />
+              <code className="breaks">{location.origin + path}</code>{' '}
+              <Copy value={location.origin + path} of="the address" />
             </dd>
           </div>
         ))}

@@ -51,7 +51,7 @@ export function ListenersPage() {
       idOf={({ listenerID }) => listenerID}
       titleOf={({ listenerTitle }) => listenerTitle}
       columns={columns}
-      empty="No listener yet."
+      empty="No listener yet. A listener starts a workflow when a webhook, a message, a mail or a change in a database comes."
       actions={
         <May permission="listener.create" on="listener:*">
           <Button

@@ -1,10 +1,14 @@
-import { TextInput } from '@mantine/core';
+import '@mantine/core/styles/Radio.css';
+import { Box, Radio, Stack, TextInput } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate, useParams } from '@tanstack/react-router';
 import { useState } from 'react';
 import { createListener, listenerFormsRead } from '../client/listeners.ts';
+import { useMay } from '../client/may.ts';
 import { referenceRead } from '../client/references.ts';
+import { datasourceFormsRead } from '../client/sources.ts';
 import type { Schemas } from '../client/types.ts';
+import { NewWebhook } from '../listener/new-webhook.tsx';
 import { faultsIn, faultsOf } from '../ui/faults.ts';
 import { NewForm, NewPage } from '../ui/form.tsx';
 import { Picker } from '../ui/picker.tsx';
@@ -12,14 +16,64 @@ import { SchemaForm } from '../ui/schema-form.tsx';
 import { useUnresolvedFaults } from '../ui/unresolved-faults.ts';
 import { useUnsaved } from '../ui/unsaved.ts';
 
-/** A new listener: of which datasource, and of what there. Its actions are added to it then. */
+/** A new listener: an address for senders, or a connection of a datasource. */
 export function NewListenerPage() {
   const { tenantID } = useParams({ from: '/shell/t/$tenantID/listeners/new' });
   const forms = useQuery(listenerFormsRead(tenantID));
   return (
     <NewPage title="New listener" error={forms.error} onRetry={() => void forms.refetch()}>
-      {forms.data && <NewListener key={tenantID} tenantID={tenantID} forms={forms.data.schemas} />}
+      {forms.data && <NewOne key={tenantID} tenantID={tenantID} forms={forms.data.schemas} />}
     </NewPage>
+  );
+}
+
+function NewOne(props: Props) {
+  const { tenantID } = props;
+  const navigate = useNavigate();
+  const may = useMay();
+  const mayMake = may('datasource.create') && may('listener.create');
+  const { data: sources } = useQuery({ ...datasourceFormsRead(tenantID), enabled: mayMake });
+  const webhook = mayMake ? sources?.webhook : undefined;
+  const [asked, setAsked] = useState<'webhook' | 'datasource'>('webhook');
+  const kind = mayMake ? asked : 'datasource';
+  return (
+    <>
+      {mayMake && (
+        <Box mb="md">
+          <Radio.Group
+            label="Where events come from"
+            value={kind}
+            onChange={(value) => setAsked(value as 'webhook' | 'datasource')}
+          >
+            <Stack gap="xs" mt={4}>
+              <Radio
+                value="webhook"
+                label="A webhook"
+                description="GitHub, Stripe, Slack or any other service sends to an address here"
+              />
+              <Radio
+                value="datasource"
+                label="A datasource"
+                description="Messages of a broker, mails of a mailbox, changes in a database: a connection is kept open"
+              />
+            </Stack>
+          </Radio.Group>
+        </Box>
+      )}
+      {kind === 'datasource' && <NewListener {...props} />}
+      {kind === 'webhook' && webhook && (
+        <NewWebhook
+          tenantID={tenantID}
+          form={webhook}
+          onCreated={(listenerID) =>
+            navigate({
+              ...{ to: '/t/$tenantID/listeners/$listenerID', params: { tenantID, listenerID }, search: {} },
+              ignoreBlocker: true,
+            })
+          }
+        />
+      )}
+    </>
   );
 }
 
@@ -28,6 +82,7 @@ interface Props {
   forms: Readonly<Record<string, Schemas['ListenerForm']>>;
 }
 
+/** Its actions are added to it then. */
 function NewListener({ tenantID, forms }: Props) {
   const navigate = useNavigate();
   const queries = useQueryClient();

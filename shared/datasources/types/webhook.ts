@@ -115,7 +115,8 @@ export const webhook = defineDatasource({
         .meta({
           ...shownFor({ authType: usingSecret, handshake: ['zoom', 'x', 'custom'] }),
           title: 'Secret',
-          description: 'What the sender sends or signs with, as the provider shows it. It is stored encrypted',
+          description:
+            'What the sender sends or signs with: as the provider shows it, or one made up and given to the provider. It is stored encrypted',
         }),
       previousSecret: secret(text)
         .default('')

@@ -1,7 +1,9 @@
+import { createHmac } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { aListener } from '#test/support/factories.ts';
+import { aListener, aWorkflow } from '#test/support/factories.ts';
+import { graph } from '#test/support/graphs.ts';
 import { eventually } from '#test/support/settle.ts';
-import { expectAccessible, HOSTILE, type Stage } from './stage.ts';
+import { expectAccessible, forgetRefusals, HOSTILE, type Stage } from './stage.ts';
 
 /** Listeners: their state, what they have received, dead letters, and the test mode. */
 export function listenerTests(stage: () => Stage): void {
@@ -109,6 +111,8 @@ export function listenerTests(stage: () => Stage): void {
     const address = `${cluster.baseURL}/webhooks/v1/inbound/${id}`;
     expect((await fetch(address, { method: 'POST', headers, body: `{"text":"${HOSTILE}"}` })).status).toBe(401);
     await page.getByRole('tab', { name: 'Refused (1)' }).waitFor();
+    await page.getByText('1 delivery refused in the last 24 hours').waitFor();
+    await page.getByRole('link', { name: 'Change the secret here' }).waitFor();
     await page.getByText(/401: .*the signature is wrong/).click();
     await page.getByLabel('Headers of the refused delivery').getByText('x-github-event: push').waitFor();
     await page.getByLabel('Body of the refused delivery').getByText('<img src=x').waitFor();
@@ -128,6 +132,42 @@ export function listenerTests(stage: () => Stage): void {
     await expectAccessible(page, { name: 'listener-tried', shows: 'Accepted' });
     await tried.getByRole('link', { name: 'The event' }).click();
     await page.getByLabel('Headers of the event').getByText('x-github-event: push').waitFor();
+  });
+
+  test('a webhook is made on one page: its address, who sends, the secret, and the workflow that starts', async () => {
+    const { cluster, page, go, path, tenant } = stage();
+    const client = cluster.as(tenant.creator).in(tenant);
+    const { id: workflowID } = await aWorkflow(cluster, {
+      ...{ tenant, title: 'Started by GitHub' },
+      ...graph({ start: { type: 'start' }, end: { type: 'end' } }, ['start>end']),
+    });
+    const title = `Pushes ${Date.now()}`;
+    await go(path('/listeners/new'));
+    await page.getByRole('textbox', { name: 'Title' }).fill(title);
+    await page.getByRole('combobox', { name: 'Authentication' }).click();
+    await page.getByRole('option', { name: 'GitHub' }).click();
+    await page.getByRole('button', { name: 'Create' }).click();
+    // Nothing is left behind by a try that was refused.
+    await page.getByLabel('Secret', { exact: true }).and(page.locator('[aria-invalid="true"]')).waitFor();
+    forgetRefusals(stage(), 400);
+    await page.getByRole('button', { name: 'Make up a secret' }).click();
+    await page.getByRole('button', { name: 'Copy the secret' }).waitFor();
+    const secret = await page.getByLabel('Secret', { exact: true }).inputValue();
+    expect(secret).toMatch(/^[0-9a-f]{64}$/);
+    await page.getByRole('combobox', { name: 'Workflow' }).fill('Started by');
+    await page.getByRole('option', { name: 'Started by GitHub' }).click();
+    await expectAccessible(page, { name: 'webhook-new', shows: 'Make up a secret' });
+    await page.getByRole('button', { name: 'Create' }).click();
+    await page.getByRole('heading', { name: title }).waitFor();
+    await page.getByText('Connected', { exact: true }).waitFor();
+    const address = await page.getByText(`${cluster.baseURL}/webhooks/v1/inbound/`).textContent();
+    const body = '{"ref":"main"}';
+    const signature = createHmac('sha256', secret).update(body).digest('hex');
+    const headers = { 'content-type': 'application/json', 'x-hub-signature-256': `sha256=${signature}` };
+    expect((await fetch(address ?? '', { method: 'POST', headers, body })).status).toBe(200);
+    await page.getByRole('row', { name: /Done/ }).waitFor();
+    const { body: runs } = await client.get(`T/workflows/instances?workflowID=${workflowID}`);
+    expect(runs.instances).toHaveLength(1);
   });
 
   test('events are shown as they come, the listener is deactivated, and its settings are a form', async () => {
@@ -180,6 +220,11 @@ export function listenerTests(stage: () => Stage): void {
     const dialog = page.getByRole('dialog');
     await list.getByLabel('Settings of transform').getByText('doubled').waitFor();
     await list.getByRole('button', { name: 'Add an action' }).click();
+    // The commonest action stands first.
+    const does = dialog.getByRole('combobox', { name: 'What it does' });
+    expect(await does.inputValue()).toBe('Start a workflow');
+    await does.click();
+    await page.getByRole('option', { name: 'Transform' }).click();
     await dialog.getByRole('textbox', { name: 'Code' }).pressSequentially('return eve');
     // Escape closes the completions, and not the dialog around.
     const completion = dialog.getByRole('option', { name: 'event', exact: true });
@@ -201,6 +246,7 @@ export function listenerTests(stage: () => Stage): void {
 
     await go(path('/listeners'));
     await page.getByRole('button', { name: 'New listener' }).click();
+    await page.getByRole('radio', { name: /^A datasource/ }).check();
     // Its datasource is made here: of a type that can be listened to, with the fields of the chosen authentication alone.
     await page.getByRole('button', { name: 'New datasource' }).click();
     await dialog.getByRole('combobox', { name: 'Type' }).click();
