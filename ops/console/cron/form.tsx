@@ -13,6 +13,7 @@ import { Picker } from '../ui/picker.tsx';
 import { wordsOf } from '../ui/problem.tsx';
 import { JSONControl } from '../ui/schema-control.tsx';
 import { LocalMoment } from '../ui/time.tsx';
+import { Schedule, TimeZone } from './schedule.tsx';
 
 type CronJob = Schemas['CronJob'];
 
@@ -85,21 +86,12 @@ export function CronJobForm({ tenantID, job, onSaved, onClose }: Props) {
         error={faults.get('cronJobTitle')}
         onChange={({ currentTarget: { value } }) => set({ cronJobTitle: value })}
       />
-      <TextInput
-        label="Schedule"
-        description="Minute, hour, day, month, day of the week"
-        required
-        styles={{ input: { fontFamily: 'var(--mantine-font-family-monospace)' } }}
+      <Schedule
         value={draft.cronJobSchedule}
-        error={faults.get('cronJobSchedule')}
-        onChange={({ currentTarget: { value } }) => set({ cronJobSchedule: value })}
+        fault={faults.get('cronJobSchedule')}
+        onChange={(cronJobSchedule) => set({ cronJobSchedule })}
       />
-      <TextInput
-        label="Time zone"
-        value={draft.timezone}
-        error={faults.get('timezone')}
-        onChange={({ currentTarget: { value } }) => set({ timezone: value })}
-      />
+      <TimeZone value={draft.timezone} fault={faults.get('timezone')} onChange={(timezone) => set({ timezone })} />
       <InWords tenantID={tenantID} schedule={draft.cronJobSchedule} timezone={draft.timezone} />
       <Select
         label="Runs"

@@ -3,6 +3,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate, useParams } from '@tanstack/react-router';
 import { useState } from 'react';
 import { actOnCronJob, type CronJobIDs, cronJobRead, deleteCronJob, nextTicksRead, ticksRead } from '../client/cron.ts';
+import { referenceRead } from '../client/references.ts';
 import type { Schemas } from '../client/types.ts';
 import { Backfills } from '../cron/backfills.tsx';
 import { CronJobForm } from '../cron/form.tsx';
@@ -92,22 +93,28 @@ export function CronJobPage() {
   );
 }
 
-/** A link to what the job runs. */
+/** The workflow or query of the job by its title, with the way there. */
 function Target({ tenantID, config }: { tenantID: string; config: Schemas['CronJob']['cronJobConfig'] }) {
   const { workflowID, dataQueryID } = config as { workflowID?: string; dataQueryID?: string };
-  if (workflowID)
-    return (
-      <Link className="link" to="/t/$tenantID/workflows/$workflowID" params={{ tenantID, workflowID }}>
-        The workflow that it starts
-      </Link>
-    );
-  if (dataQueryID)
-    return (
-      <Link className="link" to="/t/$tenantID/queries/$dataQueryID" params={{ tenantID, dataQueryID }}>
-        The query that it runs
-      </Link>
-    );
-  return null;
+  const type = workflowID ? 'workflow' : 'dataQuery';
+  const id = workflowID ?? dataQueryID;
+  const { data } = useQuery({ ...referenceRead(tenantID, type, id ?? ''), enabled: id !== undefined });
+  if (id === undefined) return null;
+  const title = data?.title || id.slice(-8);
+  return (
+    <Text size="sm">
+      {type === 'workflow' ? 'Starts the workflow ' : 'Runs the query '}
+      {type === 'workflow' ? (
+        <Link className="link" to="/t/$tenantID/workflows/$workflowID" params={{ tenantID, workflowID: id }}>
+          <bdi>{title}</bdi>
+        </Link>
+      ) : (
+        <Link className="link" to="/t/$tenantID/queries/$dataQueryID" params={{ tenantID, dataQueryID: id }}>
+          <bdi>{title}</bdi>
+        </Link>
+      )}
+    </Text>
+  );
 }
 
 /** Further actions on the job. */

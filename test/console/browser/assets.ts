@@ -116,6 +116,20 @@ export function assetTests(stage: () => Stage): void {
     await page.getByRole('button', { name: 'New cron job' }).click();
     const dialog = page.getByRole('dialog');
     await dialog.getByLabel('Title').fill('Every night');
+    // A schedule is chosen in words, and the expression can be written.
+    const repeats = dialog.getByRole('combobox', { name: 'Repeats' });
+    expect(await repeats.inputValue()).toBe('Every weekday, Monday to Friday');
+    await repeats.click();
+    await page.getByRole('option', { name: 'Every month' }).click();
+    await dialog.getByLabel('Day of the month').fill('15');
+    await dialog.getByLabel('At', { exact: true }).fill('06:30');
+    await dialog
+      .getByRole('status')
+      .getByText(/15.*06:30/)
+      .waitFor();
+    await repeats.click();
+    await page.getByRole('option', { name: 'By a cron expression' }).click();
+    expect(await dialog.getByLabel('Schedule').inputValue()).toBe('30 6 15 * *');
     await dialog.getByLabel('Schedule').fill('0 3 * * 8');
     await dialog.getByRole('status').getByText(/day/).waitFor();
     await dialog.getByLabel('Schedule').fill('0 3 * * *');
@@ -138,7 +152,7 @@ export function assetTests(stage: () => Stage): void {
     const next = page.getByRole('region', { name: 'Next runs' }).getByRole('listitem');
     await expect.poll(() => next.count()).toBe(10);
     expect(await next.first().textContent()).toMatch(/^\w{3}, \w+ \d+, \d{4}, 3:00 AM \(here [12]:00 AM\)$/);
-    const started = page.getByRole('link', { name: 'The workflow that it starts' });
+    const started = page.getByRole('link', { name: 'Nightly', exact: true });
     expect(await started.getAttribute('href')).toContain(`/workflows/${id}`);
     await page.getByRole('button', { name: 'Run now' }).click();
     await page.getByRole('row', { name: /Fired by hand Run$/ }).waitFor();
@@ -148,7 +162,7 @@ export function assetTests(stage: () => Stage): void {
     await page.getByText('Scheduled', { exact: true }).waitFor();
     await page.getByRole('button', { name: 'Actions for Every night' }).click();
     await page.getByRole('menuitem', { name: 'Change' }).click();
-    await dialog.getByLabel('Schedule').fill('0 4 * * *');
+    await dialog.getByLabel('At', { exact: true }).fill('04:00');
     await dialog.getByRole('button', { name: 'Save' }).click();
     await page.getByText('0 4 * * *').waitFor();
     const past = page.getByRole('region', { name: 'Backfill' });
