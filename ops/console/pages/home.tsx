@@ -9,6 +9,7 @@ import { Needs } from '../home/needs.tsx';
 import { OtherPages } from '../home/other-pages.tsx';
 import { Paused } from '../home/paused.tsx';
 import { RunsOfLate } from '../home/runs-of-late.tsx';
+import { ToRun } from '../home/to-run.tsx';
 import { PageTitle } from '../ui/page.tsx';
 import { Problem } from '../ui/problem.tsx';
 
@@ -24,6 +25,7 @@ export function HomePage() {
     <>
       <PageTitle title={title} />
       {isNew.data && <FirstSteps tenantID={tenantID} />}
+      <ToRun tenantID={tenantID} />
       {error && <Problem error={error} onRetry={() => void refetch()} />}
       {!data && !error && <Skeleton h={320} />}
       {data?.paused && <Paused tenantID={tenantID} paused={data.paused} />}

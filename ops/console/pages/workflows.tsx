@@ -1,4 +1,4 @@
-import { Button } from '@mantine/core';
+import { Button, Group } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
@@ -12,6 +12,7 @@ import {
   workflowListRead,
   workflowUsageRead,
 } from '../client/workflows.ts';
+import { RunNow } from '../run/run-now.tsx';
 import { AssetList } from '../ui/asset-list.tsx';
 import { Confirm } from '../ui/confirm.tsx';
 import { Icon } from '../ui/icon.tsx';
@@ -58,10 +59,13 @@ export function WorkflowsPage() {
     { head: 'Changed', cell: ({ updatedAt }) => <Ago at={updatedAt} />, isWide: true },
     {
       head: 'Runs',
-      cell: ({ id }) => (
-        <Link className="link" to="/t/$tenantID/runs" params={{ tenantID }} search={{ workflowID: id }}>
-          Runs
-        </Link>
+      cell: (row) => (
+        <Group gap="xs" wrap="nowrap">
+          <RunNow tenantID={tenantID} workflow={row} />
+          <Link className="link" to="/t/$tenantID/runs" params={{ tenantID }} search={{ workflowID: row.id }}>
+            Runs
+          </Link>
+        </Group>
       ),
     },
     {
@@ -91,7 +95,7 @@ export function WorkflowsPage() {
         idOf={({ id }) => id}
         titleOf={({ title }) => title}
         columns={columns}
-        empty="No workflow yet. A template is the quickest way to one."
+        empty="No workflow yet. A workflow is a graph of steps that runs by hand, at set times, or when something comes. A template is the quickest way to one."
         actions={
           <May permission="workflow.create" on="workflow:*">
             <Button
