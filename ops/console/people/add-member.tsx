@@ -1,4 +1,4 @@
-import { TextInput } from '@mantine/core';
+import { Text, TextInput } from '@mantine/core';
 import { useSessionStorage } from '@mantine/hooks';
 import { useMutation } from '@tanstack/react-query';
 import { addMember } from '../client/people.ts';
@@ -41,6 +41,10 @@ export function AddMember({ tenantID, onAdded, onClose }: Props) {
         onChange={(roleIDs) => setDraft({ ...draft, roleIDs })}
         fault={faults.get('roleIDs')}
       />
+      <Text size="xs" c="dimmed">
+        Without a role a person may sign in and do nothing. No mail is sent: tell the person to sign in here with this
+        address.
+      </Text>
     </FormDialog>
   );
 }

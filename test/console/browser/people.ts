@@ -101,7 +101,8 @@ export function peopleTests(stage: () => Stage): void {
   test('a colleague gets a role for one workflow, finds it, runs it, and sees the run and nothing else', async () => {
     const { cluster, page, go, path, tenant, open } = stage();
     const client = cluster.as(tenant.creator).in(tenant);
-    const part = await aWorkflow(cluster, { tenant, title: `Send ${Date.now()}` });
+    const sent = `Send ${Date.now()}`;
+    const part = await aWorkflow(cluster, { tenant, title: sent });
     const title = `Import ${Date.now()}`;
     const step = { type: 'subWorkflow', childWorkflowID: part.id };
     const whole = await aWorkflow(cluster, {
@@ -136,8 +137,14 @@ export function peopleTests(stage: () => Stage): void {
     await page.getByRole('button', { name: 'Add a member' }).click();
     const dialog = page.getByRole('dialog');
     await dialog.getByLabel('E-mail address').fill(email);
-    await dialog.getByRole('combobox', { name: 'Roles' }).click();
-    await page.getByRole('option', { name }).click();
+    // The role of this one workflow is found by the workflow, too.
+    await dialog.getByRole('combobox', { name: 'Or only to run a workflow' }).fill(title);
+    await page.getByRole('option', { name: title }).click();
+    await dialog.getByText(name, { exact: true }).waitFor();
+    await dialog.getByRole('combobox', { name: 'Or only to run a workflow' }).fill(sent);
+    await page.getByRole('option', { name: sent }).click();
+    await dialog.getByText(`Run ${sent}`, { exact: true }).waitFor();
+    await expectAccessible(page, { name: 'add-member', shows: 'Or only to run a workflow', schemes: ['light'] });
     await dialog.getByRole('button', { name: 'Add' }).click();
     await page.getByRole('region', { name: 'What this person may do' }).waitFor();
 
@@ -148,8 +155,13 @@ export function peopleTests(stage: () => Stage): void {
     expect(titles).toBeGreaterThan(2);
     // The head, the workflow and the one that it starts.
     expect(await bobs.getByRole('row').count()).toBe(3);
-    await bobs.getByRole('link', { name: title }).click();
-    await bobs.getByRole('button', { name: 'Run', exact: true }).click();
+    expect(await bobs.getByRole('button', { name: /^Run (Import|Send) \d+$/ }).count()).toBe(2);
+    // Home has what somebody came for who may only run.
+    await bobs.getByRole('link', { name: 'Home', exact: true }).click();
+    const mine = bobs.getByRole('region', { name: 'Workflows that you may run' });
+    await mine.getByText(title).waitFor();
+    await expectAccessible(bobs, { name: 'home-of-runner', shows: 'Workflows that you may run' });
+    await mine.getByRole('button', { name: `Run ${title}` }).click();
     await bobs
       .getByRole('dialog')
       .getByRole('button', { name: /^(Run|Start)/ })

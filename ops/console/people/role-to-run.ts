@@ -1,0 +1,48 @@
+import type { QueryClient } from '@tanstack/react-query';
+import { calledWorkflowsRead } from '../client/called-workflows.ts';
+import { createRole, rolesRead } from '../client/people.ts';
+import type { Named } from '../client/references.ts';
+import type { Schemas } from '../client/types.ts';
+
+type AssetPermission = Schemas['AssetPermission'];
+
+const MAX_NAME = 100;
+
+/** The id of a role by which this workflow may be run and its runs be seen, and nothing else: one that is there, or a new one. */
+export async function roleToRun(queries: QueryClient, tenantID: string, workflow: Named): Promise<string> {
+  // Workflows that it starts as steps run by the same permission.
+  const called = await queries.fetchQuery(calledWorkflowsRead(tenantID, [workflow.id]));
+  const assetPermissions = [workflow, ...called].flatMap(({ id: resourceID }) =>
+    ['read', 'execute'].map((action) => ({ resourceType: 'workflow', resourceID, action })),
+  );
+  const roles = await queries.fetchQuery({ ...rolesRead(tenantID), staleTime: 0 });
+  const same = roles.find(
+    (role) => role.rolePermissions.length === 0 && keyOf(role.assetPermissions) === keyOf(assetPermissions),
+  );
+  if (same) return same.roleID;
+  const taken = new Set(roles.map(({ roleName }) => roleName));
+  const roleID = await createRole(tenantID, {
+    roleName: freeName(`Run ${workflow.title}`, taken),
+    roleDescription: 'Runs this workflow, sees its runs and answers their questions.',
+    rolePermissions: [],
+    assetPermissions,
+  });
+  await queries.invalidateQueries({ queryKey: ['roles', tenantID] });
+  return roleID;
+}
+
+function keyOf(permissions: readonly AssetPermission[]): string {
+  return permissions
+    .map((one) => `${one.resourceType} ${one.resourceID} ${one.action}`)
+    .sort()
+    .join();
+}
+
+function freeName(wanted: string, taken: ReadonlySet<string>): string {
+  const name = wanted.slice(0, MAX_NAME).toWellFormed();
+  if (!taken.has(name)) return name;
+  for (let n = 2; ; n += 1) {
+    const numbered = `${name.slice(0, MAX_NAME - 5).toWellFormed()} (${n})`;
+    if (!taken.has(numbered)) return numbered;
+  }
+}
