@@ -1,6 +1,6 @@
 import '@mantine/core/styles/FloatingIndicator.css';
 import '@mantine/core/styles/SegmentedControl.css';
-import { SegmentedControl } from '@mantine/core';
+import { Checkbox, SegmentedControl, Text } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { parseExact } from '#shared/core/lossless-json.ts';
@@ -14,6 +14,7 @@ import {
   type TableIDs,
 } from '../client/database.ts';
 import { APIError } from '../client/rest.ts';
+import { countOf } from '../ui/count.ts';
 import { FormDialog } from '../ui/form.tsx';
 import { JSONView, MAX_EDITED } from '../ui/json.tsx';
 import { JSONEditor } from '../ui/json-editor.tsx';
@@ -43,6 +44,9 @@ export function RowDialog({ ids, table, row, onSettled, onClose }: Props) {
   const [mode, setMode] = useState<'form' | 'json'>('form');
   const [entries, setEntries] = useState<Entries>({});
   const [text, setText] = useState('');
+  const [goesOn, setGoesOn] = useState(false);
+  /** How many rows this dialog has added. */
+  const [added, setAdded] = useState(0);
   const switchTo = (next: 'form' | 'json') => {
     if (next === 'json')
       setText(JSON.stringify({ ...known(shown, row), ...touched(shown, entries, { lenient: true }) }, null, 2));
@@ -60,7 +64,11 @@ export function RowDialog({ ids, table, row, onSettled, onClose }: Props) {
     },
     onSettled: async (_saved, error) => {
       await onSettled();
-      if (!error) onClose();
+      if (error) return;
+      if (row || !goesOn) return onClose();
+      setEntries({});
+      setText('');
+      setAdded(added + 1);
     },
   });
   const faults = faultsByColumn(save.error);
@@ -83,7 +91,7 @@ export function RowDialog({ ids, table, row, onSettled, onClose }: Props) {
           const { databaseTableColumnName: name } = column;
           return (
             <CellField
-              key={name}
+              key={`${added} ${name}`}
               column={column}
               entry={Object.hasOwn(entries, name) ? entries[name] : row && entryOf(column, row[name])}
               isNew={row === undefined}
@@ -99,6 +107,18 @@ export function RowDialog({ ids, table, row, onSettled, onClose }: Props) {
         </Notice>
       )}
       {save.error && <CurrentRows error={save.error} />}
+      {!row && (
+        <Checkbox
+          label="Add another row after it"
+          checked={goesOn}
+          onChange={({ currentTarget }) => setGoesOn(currentTarget.checked)}
+        />
+      )}
+      {added > 0 && (
+        <Text size="sm" role="status">
+          {countOf(added, 'row')} added.
+        </Text>
+      )}
     </FormDialog>
   );
 }

@@ -87,17 +87,18 @@ function Tables({ tenantID, view, onView }: Props) {
         <Changes ids={ids} onDropped={() => onView({})} onMade={(made) => schema && onView({ schema, table: made })} />
       </Group>
       {tables.data && !table && (
-        <Text size="sm">
-          {view.table
-            ? `There is no table “${view.table}” here.`
-            : `${countOf(tables.data.length, 'table or view', 'tables and views')}. Choose one to see its columns and rows.`}
-        </Text>
+        <Text size="sm">{view.table ? `There is no table “${view.table}” here.` : tablesText(tables.data.length)}</Text>
       )}
       {table && (
         <OneTable key={table.databaseTableName} tenantID={tenantID} table={table} view={view} onView={onView} />
       )}
     </>
   );
+}
+
+function tablesText(count: number): string {
+  if (count === 0) return 'There is no table in this schema yet. “New table” makes one.';
+  return `${countOf(count, 'table or view', 'tables and views')}. Choose one to see its columns and rows.`;
 }
 
 interface ChangesProps {

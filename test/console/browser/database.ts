@@ -48,7 +48,12 @@ export function databaseTests(stage: () => Stage): void {
     await page.getByRole('button', { name: 'Add a row' }).click();
     await dialog.getByText('JSON', { exact: true }).click();
     await dialog.getByRole('textbox', { name: 'Row' }).fill(JSON.stringify({ id: 2, title: 'Bolt' }));
+    await dialog.getByRole('checkbox', { name: 'Add another row after it' }).check();
     await dialog.getByRole('button', { name: 'Save the row' }).click();
+    // The dialog stays, without the row that was saved.
+    await dialog.getByText('1 row added.').waitFor();
+    expect(await dialog.getByRole('textbox', { name: 'Row' }).textContent()).not.toContain('Bolt');
+    await dialog.getByRole('button', { name: 'Close' }).click();
     await dialog.waitFor({ state: 'detached' });
     await page.getByRole('row', { name: /^1 <img src=x/ }).waitFor();
     expect(await page.getByText(/^\d+ rows$/).count()).toBe(0);
