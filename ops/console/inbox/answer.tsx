@@ -25,6 +25,7 @@ export function Approval({ request: { collectionConfig }, send }: Props) {
       <Textarea
         label="Comment"
         required={requireComment === true}
+        description={requireComment === true ? undefined : 'Optional'}
         autosize
         minRows={2}
         value={comment}

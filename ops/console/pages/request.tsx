@@ -1,7 +1,8 @@
 import { Container, Paper, Skeleton, Stack, Text } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
-import { requestRead } from '../client/reads.ts';
+import { requestRead, requestsRead } from '../client/reads.ts';
+import { referenceRead } from '../client/references.ts';
 import { body, rest } from '../client/rest.ts';
 import type { Schemas } from '../client/types.ts';
 import { type Answer, Approval, FormAnswer } from '../inbox/answer.tsx';
@@ -10,6 +11,7 @@ import { Notice } from '../ui/notice.tsx';
 import { PageTitle } from '../ui/page.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { questionKind, questionTitle } from '../ui/question.ts';
+import { Moment } from '../ui/time.tsx';
 
 type Request = Schemas['CollectionRequest'];
 
@@ -60,20 +62,77 @@ export function RequestPage() {
           </May>
         ) : (
           <Notice tone="ok" role="status">
-            {closedWords[request.status]}
+            {closedWords[request.status] + decisionIn(request)}
           </Notice>
         )}
-        <Link
-          className="link"
-          to="/t/$tenantID/runs/$instanceID"
-          params={{ tenantID, instanceID: request.instanceID }}
-          search={{}}
-        >
-          The run that asks
-        </Link>
+        <Asker tenantID={tenantID} request={request} />
+        {request.status !== 'PENDING' && <Next tenantID={tenantID} />}
       </Stack>
     </Container>
   );
+}
+
+/** The run that asks, by its workflow, and until when it does. */
+function Asker({ tenantID, request: { workflowID, instanceID, expiresAt, status } }: AskerProps) {
+  const { data } = useQuery({ ...referenceRead(tenantID, 'workflow', workflowID ?? ''), enabled: workflowID !== null });
+  return (
+    <Text size="sm">
+      <Link className="link" to="/t/$tenantID/runs/$instanceID" params={{ tenantID, instanceID }} search={{}}>
+        The run that asks
+      </Link>
+      {data && (
+        <>
+          {' is one of “'}
+          <bdi>{data.title}</bdi>”.
+        </>
+      )}
+      {status === 'PENDING' && expiresAt && (
+        <>
+          {' It waits until '}
+          <Moment at={expiresAt} />.
+        </>
+      )}
+    </Text>
+  );
+}
+
+interface AskerProps {
+  tenantID: string;
+  request: Request;
+}
+
+/** Who has answered one question goes on with the next. */
+function Next({ tenantID }: { tenantID: string }) {
+  const { data } = useQuery(requestsRead(tenantID));
+  const next = data?.requests[0];
+  return (
+    <Text size="sm">
+      {next ? (
+        <>
+          {'Next question: '}
+          <Link
+            className="link"
+            to="/t/$tenantID/inbox/$requestID"
+            params={{ tenantID, requestID: next.collectionRequestID }}
+          >
+            <bdi>{questionTitle(next)}</bdi>
+          </Link>
+        </>
+      ) : (
+        'No other question waits.'
+      )}{' '}
+      <Link className="link" to="/t/$tenantID/inbox" params={{ tenantID }}>
+        To the inbox
+      </Link>
+    </Text>
+  );
+}
+
+function decisionIn({ collectionType, submittedData }: Request): string {
+  if (collectionType !== 'approval' || typeof submittedData !== 'object' || submittedData === null) return '';
+  const { decision } = submittedData as { decision?: unknown };
+  if (decision === 'approve') return ' It was approved.';
+  return decision === 'reject' ? ' It was rejected.' : '';
 }
 
 const closedWords: Record<Exclude<Request['status'], 'PENDING'>, string> = {

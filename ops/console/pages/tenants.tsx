@@ -13,6 +13,7 @@ export function TenantsPage() {
     <Container size="sm">
       <PageTitle title="Tenants" />
       <Stack>
+        <Text size="sm">A tenant is a space of its own, with its own workflows, data and members.</Text>
         {error && <Problem error={error} onRetry={() => void refetch()} />}
         {isPending && <Skeleton h={64} />}
         {data?.length === 0 && <Text>You are in no tenant yet. Create the first one.</Text>}

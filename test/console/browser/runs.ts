@@ -72,7 +72,9 @@ export function runTests(stage: () => Stage): void {
     await press(page.getByRole('link', { name: 'Answer the question' }));
 
     await press(page.getByRole('button', { name: 'Accept' }));
-    await page.getByText('The question is answered.').waitFor();
+    await page.getByText('The question is answered. It was approved.').waitFor();
+    await page.getByText('is one of “Order approval”').waitFor();
+    await page.getByRole('link', { name: 'To the inbox' }).waitFor();
     await press(page.getByRole('link', { name: 'The run that asks' }));
     await press(page.getByRole('link', { name: 'Answer the question' }));
     await page.getByRole('heading', { name: 'Delivery of order A-1' }).waitFor();
