@@ -85,7 +85,7 @@ export function DropTable({ ids, ...dialog }: Dialog & { ids: TableIDs }) {
 }
 
 interface ColumnDraft {
-  /** Tells the columns apart while they are taken out. */
+  /** Tells the columns apart while they are removed. */
   key: number;
   name: string;
   type: string;
@@ -137,29 +137,29 @@ export function CreateTable({ ids, onDone, onClose }: CreateProps) {
       {columns.map((one, index) => (
         <fieldset key={one.key} className="item" aria-label={`Settings of column ${index + 1}`}>
           <TextInput
-            label={`Column ${index + 1}`}
+            label="Column"
+            aria-label={`Column ${index + 1}`}
             value={one.name}
             onChange={({ currentTarget: { value } }) => set(one.key, { name: value })}
           />
-          <TypeField
-            label={`Type of column ${index + 1}`}
-            value={one.type}
-            onChange={(type) => set(one.key, { type })}
-          />
+          <TypeField column={index + 1} value={one.type} onChange={(type) => set(one.key, { type })} />
           <TextInput
-            label={`Default of column ${index + 1}`}
+            label="Default"
+            aria-label={`Default of column ${index + 1}`}
             placeholder="none"
             value={one.standard}
             onChange={({ currentTarget: { value } }) => set(one.key, { standard: value })}
           />
           <Stack gap={6}>
             <Checkbox
-              label={`Key ${index + 1}`}
+              label="Key"
+              aria-label={`Key ${index + 1}`}
               checked={one.primaryKey}
               onChange={({ currentTarget: { checked } }) => set(one.key, { primaryKey: checked })}
             />
             <Checkbox
-              label={`Never null ${index + 1}`}
+              label="Required"
+              aria-label={`Required ${index + 1}`}
               checked={one.notNull || one.primaryKey}
               disabled={one.primaryKey}
               onChange={({ currentTarget: { checked } }) => set(one.key, { notNull: checked })}
@@ -168,10 +168,10 @@ export function CreateTable({ ids, onDone, onClose }: CreateProps) {
           <Button
             size="compact-sm"
             variant="default"
-            aria-label={`Take out column ${one.name || index + 1}`}
+            aria-label={`Remove column ${one.name || index + 1}`}
             onClick={() => setColumns(columns.filter(({ key }) => key !== one.key))}
           >
-            Take out
+            Remove
           </Button>
         </fieldset>
       ))}
@@ -222,23 +222,22 @@ export function ChangeColumns({ ids, table, ...dialog }: Dialog & { ids: TableID
         // biome-ignore lint/suspicious/noArrayIndexKey: columns are told apart by their place until they have a name
         <fieldset key={index} className="item" aria-label={`Settings of column ${index + 1}`}>
           <TextInput
-            label={`Column ${index + 1}`}
+            label="Column"
+            aria-label={`Column ${index + 1}`}
             readOnly={was !== undefined}
             value={name}
             onChange={({ currentTarget: { value } }) => set(index, { name: value })}
           />
-          <TypeField
-            label={`Type of column ${index + 1}`}
-            value={type}
-            onChange={(next) => set(index, { type: next })}
-          />
+          <TypeField column={index + 1} value={type} onChange={(next) => set(index, { type: next })} />
           <TextInput
-            label={`Default of column ${index + 1}`}
+            label="Default"
+            aria-label={`Default of column ${index + 1}`}
             value={standard}
             onChange={({ currentTarget: { value } }) => set(index, { standard: value })}
           />
           <Checkbox
-            label={`Never null ${index + 1}`}
+            label="Required"
+            aria-label={`Required ${index + 1}`}
             checked={notNull}
             onChange={({ currentTarget: { checked } }) => set(index, { notNull: checked })}
           />

@@ -18,16 +18,19 @@ const types: Readonly<Record<string, string>> = {
 };
 
 interface Props {
-  label: string;
+  /** Its place, from 1. */
+  column: number;
   value: string;
   onChange: (type: string) => void;
 }
 
 /** The type of a column, by a list. */
-export function TypeField({ label, value, onChange }: Props) {
+export function TypeField({ column, value, onChange }: Props) {
   return (
     <Autocomplete
-      label={label}
+      label="Type"
+      aria-label={`Type of column ${column}`}
+      comboboxProps={{ width: 300, position: 'bottom-start' }}
       data={Object.keys(types)}
       value={value}
       // All types, also while one stands in the field.
