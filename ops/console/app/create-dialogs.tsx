@@ -9,6 +9,7 @@ import { NewQuery } from '../pages/new-query.tsx';
 import type { CreateProps } from '../ui/create-here.ts';
 import { NameDialog } from '../ui/name-dialog.tsx';
 import { Problem } from '../ui/problem.tsx';
+import { ValuesInField, ValuesOfStep } from '../values/context.ts';
 
 /** A draft with a title, whose steps are added on its page. */
 export function WorkflowDialog({ tenantID, onCreated, onClose }: CreateProps) {
@@ -60,7 +61,10 @@ function Dialog({ title, size = 'lg', error, onClose, children }: DialogProps) {
     <Modal opened onClose={onClose} closeOnClickOutside={false} title={title} size={size}>
       {error && <Problem error={error} />}
       {!children && !error && <Skeleton h={240} />}
-      {children}
+      {/* Templates of what is made here name inputs of its own, and nothing of the step from which it is made. */}
+      <ValuesOfStep value={undefined}>
+        <ValuesInField value={undefined}>{children}</ValuesInField>
+      </ValuesOfStep>
     </Modal>
   );
 }

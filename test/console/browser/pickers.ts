@@ -94,12 +94,15 @@ export function pickerTests(stage: () => Stage): void {
     const dialog = page.getByRole('dialog');
     await dialog.getByLabel('Title').fill('Made here');
     expect(await dialog.getByRole('combobox', { name: 'Datasource' }).inputValue()).toBe("This tenant's database");
-    await dialog.getByRole('textbox', { name: 'SQL' }).fill('select 1 as n');
+    await dialog.getByRole('textbox', { name: 'SQL' }).fill('select {{inputs.item}}::text as n');
+    await dialog.getByText('Inputs found in the query').waitFor();
+    // It is no text of the step beside, which knows no “inputs”.
+    expect(await dialog.locator('.value-fault').count()).toBe(0);
     await expectAccessible(page, { name: 'picker-new', shows: 'New query', schemes: ['light'] });
     await dialog.getByRole('button', { name: 'Create' }).click();
     await dialog.waitFor({ state: 'detached' });
     await expect.poll(() => page.getByRole('combobox', { name: 'Query' }).inputValue()).toBe('Made here');
-    await page.getByText('The query declares no inputs').waitFor();
+    await page.getByRole('textbox', { name: 'item' }).waitFor();
     forgetRefusals(stage(), 404);
   });
 
