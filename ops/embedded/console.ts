@@ -24,7 +24,13 @@ export const sharedModules: readonly string[] = [
 export function consoleFolder(): string {
   const hash = createHash('sha256');
   const sources = globSync(['ops/console/**/*.*', 'ops/samples/*.json'], { cwd: root }).sort();
-  for (const path of [...sources, ...sharedModules, 'ops/tools/build-console.ts', 'package-lock.json'])
+  for (const path of [
+    ...sources,
+    ...sharedModules,
+    'ops/samples/groups.ts',
+    'ops/tools/build-console.ts',
+    'package-lock.json',
+  ])
     hash
       .update(path)
       .update('\0')

@@ -8,14 +8,23 @@ const root = join(import.meta.dirname, '../..');
 const processes = ['api/main.ts', 'workers/main.ts', 'ops/board.ts', 'ops/migrate.ts'];
 const commands = ['ops/enrol-operator.ts', 'ops/move-tenant-database.ts', 'ops/rotate-secrets.ts'];
 
-const loaded = new Set<string>();
-for (const entry of [...processes, ...commands]) load(entry);
-const inImage = globSync('{api,workers,shared,ops,test}/**/*.*', { cwd: root }).filter(isSent).filter(isCopied);
+const stages = read('ops/Dockerfile').split(/^FROM /m);
+const sent = globSync('{api,workers,shared,ops,test}/**/*.*', { cwd: root }).filter(isSent);
+const loaded = loadedBy([...processes, ...commands]);
+const inImage = sent.filter(copiedBy(stages.at(-1) ?? ''));
 
 test('the image has every file that its processes and commands load', () => {
   expect(loaded).toContain('workers/datasources/connectors/mysql/mysql.ts');
   expect(loaded).toContain('workers/sandbox/host.ts');
   expect([...loaded].filter((path) => !inImage.includes(path))).toEqual([]);
+});
+
+test('the stage that builds the console has every file that this reads', () => {
+  const isCopied = copiedBy(stages.find((stage) => / AS console$/m.test(stage)) ?? '');
+  const pages = globSync('ops/console/**/*.{ts,tsx}', { cwd: root });
+  const read = [...loadedBy(['ops/tools/build-console.ts', ...pages])];
+  expect(read).toContain('shared/workflow/templates/expressions.ts');
+  expect(read.filter((path) => !sent.includes(path) || !isCopied(path))).toEqual([]);
 });
 
 test('the image has no file of tests, tools, benchmarks, documents and the embedded mode', () => {
@@ -45,27 +54,33 @@ function isSent(path: string): boolean {
   return deciding === undefined || deciding.startsWith('!');
 }
 
-/** Reads the last stage, which the image is. */
-function isCopied(path: string): boolean {
-  const last =
-    read('ops/Dockerfile')
-      .split(/^FROM /m)
-      .at(-1) ?? '';
-  const sources = [...last.matchAll(/^COPY (?!--)(.+) \S+$/gm)].flatMap(([, line = '']) => line.split(' '));
-  return sources.some((source) => path === source || path.startsWith(`${source}/`));
+/** Whether a stage copies the file. */
+function copiedBy(stage: string): (path: string) => boolean {
+  const sources = [...stage.matchAll(/^COPY (?!--)(.+) \S+$/gm)].flatMap(([, line = '']) => line.split(' '));
+  return (path) => sources.some((source) => matchesGlob(path, source) || path.startsWith(`${source}/`));
 }
 
 /** Follows imports, also those made later, and addresses of files beside a module. */
-function load(path: string): void {
-  if (loaded.has(path)) return;
-  loaded.add(path);
-  for (const { groups = {} } of read(path).matchAll(
+function loadedBy(entries: readonly string[]): ReadonlySet<string> {
+  const found = new Set<string>();
+  const left = [...entries];
+  for (let path = left.pop(); path !== undefined; path = left.pop()) {
+    if (found.has(path)) continue;
+    found.add(path);
+    left.push(...importsOf(path));
+  }
+  return found;
+}
+
+function importsOf(path: string): string[] {
+  const imports = read(path).matchAll(
     /^(?:import|export)\s(?!type\s)(?:[^;']*\sfrom\s)?'(?<declared>[^']+)'|import\('(?<later>[^']+)'\)|new URL\('(?<beside>\.\/[^']+)', import\.meta\.url\)/gm,
-  )) {
+  );
+  return [...imports].flatMap(({ groups = {} }) => {
     const name = groups.declared ?? groups.later ?? groups.beside ?? '';
     const found = name.startsWith('#') ? name.slice(1) : normalize(join(dirname(path), name));
-    if (/^[#.]/.test(name) && existsSync(join(root, found))) load(found);
-  }
+    return /^[#.]/.test(name) && existsSync(join(root, found)) ? [found] : [];
+  });
 }
 
 function read(path: string): string {
