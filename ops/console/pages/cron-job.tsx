@@ -2,7 +2,15 @@ import { Button, Paper, SimpleGrid, Skeleton, Stack, Text } from '@mantine/core'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate, useParams } from '@tanstack/react-router';
 import { useState } from 'react';
-import { actOnCronJob, type CronJobIDs, cronJobRead, deleteCronJob, nextTicksRead, ticksRead } from '../client/cron.ts';
+import {
+  actOnCronJob,
+  type CronJobIDs,
+  cronJobRead,
+  deleteCronJob,
+  nextTicksRead,
+  saveCronJob,
+  ticksRead,
+} from '../client/cron.ts';
 import { referenceRead } from '../client/references.ts';
 import type { Schemas } from '../client/types.ts';
 import { Backfills } from '../cron/backfills.tsx';
@@ -28,7 +36,8 @@ export function CronJobPage() {
   const queries = useQueryClient();
   const { data: job, error, refetch } = useQuery(cronJobRead(ids));
   const act = useMutation({
-    mutationFn: (verb: 'run' | 'pause' | 'resume') => actOnCronJob(ids, verb),
+    mutationFn: (verb: 'run' | 'pause' | 'resume' | 'enable') =>
+      verb === 'enable' ? saveCronJob(ids, { cronJobEnabled: true }) : actOnCronJob(ids, verb),
     onSettled: () => queries.invalidateQueries({ queryKey: ['cron-job', ids] }),
   });
   if (error)
@@ -39,18 +48,15 @@ export function CronJobPage() {
       </>
     );
   if (!job) return <Skeleton h={320} />;
-  const isHalted = job.state === 'paused' || job.state === 'stopped';
   return (
     <>
       <PageTitle title={job.cronJobTitle} beside={<CronState of={job} />}>
         <WhoChanged tenantID={ids.tenantID} assetID={ids.cronJobID} />
         <More ids={ids} job={job} />
         <May permission="cronjob.update" on={`cronjob:${ids.cronJobID}`}>
-          {job.state !== 'disabled' && (
-            <Button variant="default" loading={act.isPending} onClick={() => act.mutate(isHalted ? 'resume' : 'pause')}>
-              {isHalted ? 'Resume' : 'Pause'}
-            </Button>
-          )}
+          <Button variant="default" loading={act.isPending} onClick={() => act.mutate(switchOf(job))}>
+            {switchWords[switchOf(job)]}
+          </Button>
           <Button leftSection={<Icon name="play" />} loading={act.isPending} onClick={() => act.mutate('run')}>
             Run now
           </Button>
@@ -72,7 +78,11 @@ export function CronJobPage() {
             <Text component="h2" fw={600} mb="xs">
               Next runs
             </Text>
-            {isHalted && <Text size="sm">They would be these; none happens until the job is resumed.</Text>}
+            {job.state !== 'scheduled' && (
+              <Text size="sm">
+                They would be these; none happens until the job is {job.state === 'disabled' ? 'enabled' : 'resumed'}.
+              </Text>
+            )}
             <NextTicks ids={ids} />
           </Paper>
           <Paper withBorder p="md" component="section" aria-label="Past ticks">
@@ -91,6 +101,14 @@ export function CronJobPage() {
       </Stack>
     </>
   );
+}
+
+const switchWords = { enable: 'Enable', resume: 'Resume', pause: 'Pause' } as const;
+
+/** Copies and imported jobs are disabled until a person enables them. */
+function switchOf({ state }: Schemas['CronJob']): keyof typeof switchWords {
+  if (state === 'disabled') return 'enable';
+  return state === 'scheduled' ? 'pause' : 'resume';
 }
 
 /** The workflow or query of the job by its title, with the way there. */
