@@ -5804,7 +5804,7 @@ export interface components {
          *       "createdAt": "2026-11-28T09:00:00.000Z",
          *       "updatedAt": "2026-11-28T09:04:00.000Z",
          *       "isAnswering": false,
-         *       "isAsking": true
+         *       "isWaiting": true
          *     }
          */
         AIChatSession: {
@@ -5818,7 +5818,7 @@ export interface components {
             /** @description An answer is being written */
             isAnswering: boolean;
             /** @description A call of a tool, or a question, waits for the user */
-            isAsking: boolean;
+            isWaiting: boolean;
         };
         /**
          * @example {
@@ -12028,6 +12028,8 @@ export interface components {
             success: true;
             unknownFields?: components["schemas"]["UnknownFields"];
             unknownFieldCount?: components["schemas"]["UnknownFieldCount"];
+            /** @description Whether the tenant or the deployment has a language model, without which there are no answers */
+            hasModel: boolean;
             sessions: components["schemas"]["AIChatSession"][];
         };
         ListAllLibraryEntriesAnswer: components["schemas"]["Success"] & components["schemas"]["WidgetLibraryPage"];
@@ -38548,6 +38550,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "success": true,
+                     *       "hasModel": true,
                      *       "sessions": [
                      *         {
                      *           "id": "f4Wq0PzTt2LmXv8e",
@@ -38555,7 +38558,7 @@ export interface operations {
                      *           "createdAt": "2026-11-28T09:00:00.000Z",
                      *           "updatedAt": "2026-11-28T09:04:00.000Z",
                      *           "isAnswering": false,
-                     *           "isAsking": true
+                     *           "isWaiting": true
                      *         }
                      *       ]
                      *     }

@@ -51,7 +51,7 @@ const packageRules = [
   only(
     'event-streams-only-where-they-are-read',
     ['eventsource-parser'],
-    '^workers/triggers/listeners/sources/|^api/mcp/|^ops/client/',
+    '^workers/triggers/listeners/sources/|^api/mcp/|^ops/client/|^ops/console/client/assistant\\.ts',
   ),
   only('mcp-only-in-its-service', ['@modelcontextprotocol'], '^api/(mcp/|tools/present\\.ts)'),
   only('requests-without-a-network-only-of-tools', ['light-my-request'], '^api/tools/'),

@@ -11,6 +11,7 @@ const budgets = {
   workflowEditor: { opened: 200 * kB, whole: 240 * kB },
   codeEditor: 150 * kB,
   values: 25 * kB,
+  assistant: 45 * kB,
 };
 
 interface Chunk {
@@ -69,6 +70,13 @@ test('the editor of code, with any one language, is below 150 kB', () => {
 
   expect(sizes.length).toBe(3);
   expect(sizes.filter(([, size]) => size >= budgets.codeEditor)).toEqual([]);
+});
+
+test('the assistant adds less than 45 kB when it is opened, and nothing but its button before', () => {
+  const before = importedBy(['index.html', 'pages/runs.tsx', 'pages/workflow.tsx', 'assistant/button.tsx']);
+
+  expect([...before].filter((name) => name === 'assistant/panel.tsx')).toEqual([]);
+  expect(addedBy(['assistant/panel.tsx'])).toBeLessThan(budgets.assistant);
 });
 
 test('no script makes code from text, which the policy of the console refuses', () => {

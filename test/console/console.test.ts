@@ -2,6 +2,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { findChromium } from '../servers/chromium.ts';
 import { assetTests } from './browser/assets.ts';
+import { assistantTests } from './browser/assistant.ts';
 import { batchTests } from './browser/batches.ts';
 import { buildingTests } from './browser/building.ts';
 import { chatTests } from './browser/chat.ts';
@@ -63,6 +64,7 @@ describe.skipIf(found.path === null)('the console', () => {
   describe('settings', () => settingsTests(() => stage));
   describe('in trouble', () => troubleTests(() => stage));
   describe('hostile data', () => hostileTests(() => stage));
+  describe('the assistant', () => assistantTests(() => stage));
   describe('useChat', () => chatTests(() => stage));
   // The last, because the database then belongs to an identity provider, and no API starts on it without that.
   describe('signing in', () => signInTests(() => stage));

@@ -18,5 +18,5 @@ export const exampleSession = {
   createdAt: '2026-11-28T09:00:00.000Z',
   updatedAt: '2026-11-28T09:04:00.000Z',
   isAnswering: false,
-  isAsking: true,
+  isWaiting: true,
 };

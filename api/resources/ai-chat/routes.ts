@@ -5,7 +5,7 @@ import { tenantRoute } from '../../context/routes.ts';
 import { Message } from '../../http/fields/response-parts.ts';
 import { readMessages } from './messages.ts';
 import { ChatParams, ChatSessions, History, HistoryQuery, SessionQuery } from './schemas.ts';
-import { listSessions } from './sessions.ts';
+import { hasOwnModel, listSessions } from './sessions.ts';
 import { resumeChat, streamChat } from './stream.ts';
 
 export const aiChatRoutes = [
@@ -49,8 +49,9 @@ export const aiChatRoutes = [
     response: ChatSessions,
     isPrivate: true,
 
-    async handle({ tenantID, caller }, { pool }) {
-      return { sessions: await listSessions(pool, { tenantID, caller }) };
+    async handle({ tenantID, caller }, { pool, config: { ai } }) {
+      const hasModel = ai !== null || (await hasOwnModel(pool, tenantID));
+      return { hasModel, sessions: await listSessions(pool, { tenantID, caller }) };
     },
   }),
 

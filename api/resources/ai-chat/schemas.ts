@@ -28,7 +28,7 @@ const Message = looseObject({
 
 const MAX_TEXT = 100_000;
 /** Characters of JSON: a draft of some fifty nodes. */
-const MAX_PLACE = 40_000;
+const MAX_CONTEXT = 40_000;
 
 /** The request of `useChat`. The last message is the one to answer. */
 export const ChatRequest = looseObject({
@@ -55,7 +55,7 @@ export const ChatRequest = looseObject({
     else if (isAsked && !isDecided && text.trim() === '') refuse('the last message has no text');
     else if (text.length > MAX_TEXT) refuse(`a message has at most ${MAX_TEXT} characters`);
     const place = body.clientContext
-      ? JSON.stringify(readable(body.clientContext, { maxLength: MAX_PLACE })).slice(0, MAX_PLACE)
+      ? JSON.stringify(readable(body.clientContext, { maxLength: MAX_CONTEXT })).slice(0, MAX_CONTEXT)
       : null;
     return {
       chatID: body.id ?? body.conversationID ?? null,
@@ -109,6 +109,9 @@ export const History = z.object({
 });
 
 export const ChatSessions = z.object({
+  hasModel: z
+    .boolean()
+    .describe('Whether the tenant or the deployment has a language model, without which there are no answers'),
   sessions: z.array(
     z
       .object({
@@ -117,7 +120,7 @@ export const ChatSessions = z.object({
         createdAt: z.iso.datetime(),
         updatedAt: z.iso.datetime(),
         isAnswering: z.boolean().describe('An answer is being written'),
-        isAsking: z.boolean().describe('A call of a tool, or a question, waits for the user'),
+        isWaiting: z.boolean().describe('A call of a tool, or a question, waits for the user'),
       })
       .meta({ id: 'AIChatSession', examples: [exampleSession] }),
   ),

@@ -2,7 +2,7 @@ import { ActionIcon, AppShell, Badge, Burger, Group, Menu, Select, Text } from '
 import { useDisclosure, useLocalStorage } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
 import { Link, Outlet, useLocation, useNavigate, useParams } from '@tanstack/react-router';
-import { lazy, useEffect } from 'react';
+import { lazy, Suspense, useEffect } from 'react';
 import { type Connection, connectionWords } from '../client/connection.ts';
 import { useWaiting } from '../client/inbox.ts';
 import { useMay } from '../client/may.ts';
@@ -16,6 +16,7 @@ import { SchemeSwitch } from '../shell/scheme.tsx';
 import { CreateHere } from '../ui/create-here.ts';
 import { Icon } from '../ui/icon.tsx';
 
+const Assistant = lazy(() => import('../assistant/button.tsx').then(({ Assistant: one }) => ({ default: one })));
 const Palette = lazy(() => import('./palette.tsx').then(({ Palette: one }) => ({ default: one })));
 
 /** Dialogs that create what a field names, beside the field. */
@@ -73,6 +74,11 @@ export function Shell() {
             <Group gap="xs" wrap="nowrap">
               <Live />
               {tenantID && <Waiting tenantID={tenantID} />}
+              {tenantID && (
+                <Suspense>
+                  <Assistant key={tenantID} tenantID={tenantID} />
+                </Suspense>
+              )}
               <Commands palette={Palette} of="console" />
               <div className="wide">
                 <SchemeSwitch />

@@ -17,6 +17,7 @@ import { useUnsaved } from '../ui/unsaved.ts';
 import { bodyOf, draftOf, faultsOf, nameIn, optionFaultsOf, optionsOf, partBody } from './draft.ts';
 import { EditorHead, type HeadDialog } from './head.tsx';
 import { useLastTest } from './last-test.ts';
+import { useOpenWorkflow } from './open-workflow.ts';
 import { PausedSince, useResume } from './pause.tsx';
 import { Studio } from './studio.tsx';
 import { useUndo } from './use-undo.tsx';
@@ -99,6 +100,7 @@ export function Editor({ tenantID, workflow, kinds, step, run, onReload }: Props
     ...{ ...ids, kinds, testID, noteTest },
     ...{ graph: draft, options: optionsOf(draft), bodyOf: partBody },
   });
+  useOpenWorkflow({ workflow: base, title, draft, kinds, issues, mayChange, results: tests.results, onTake: change });
   return (
     <div className="studio-page">
       <EditorHead

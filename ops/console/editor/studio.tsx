@@ -3,6 +3,7 @@ import { lazy, Suspense, useEffect, useMemo, useRef, useState } from 'react';
 import type { Kind, Kinds } from '../graph/kinds.ts';
 import type { Point } from '../graph/shown.ts';
 import { focusPanel, focusStep, Workspace, WorkspaceBar } from '../graph/workspace.tsx';
+import { useChosenStep } from '../open-page/open-page.ts';
 import { PlanBanner } from '../plan/plan-banner.tsx';
 import { cardsOf, type Plan } from '../plan/planned.ts';
 import { PlannedStep } from '../plan/planned-step.tsx';
@@ -79,6 +80,7 @@ export function Studio(props: Props) {
   const named = useNamed(tenantID, draft);
   const drawing = useDrawing(draft, kinds);
   const [only, ...others] = selection;
+  useChosenStep(selection);
   const node = others.length === 0 ? draft.nodes.find(({ id }) => id === only) : undefined;
   useTitleOfNamed({ tenantID, node, kinds, onChange });
   const select = (id: string) => {

@@ -2,14 +2,16 @@ import '../query/query.css';
 import { Button, Paper, Skeleton, Stack, TextInput } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
-import { useRef, useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { OWN, OWN_TITLE } from '../client/own-database.ts';
 import { createDataQuery, queryFormsRead } from '../client/queries-of-tenant.ts';
 import { referenceRead } from '../client/references.ts';
 import type { Schemas } from '../client/types.ts';
+import { type ProposedQuery, takeLeftQuery } from '../open-page/open-page.ts';
 import { QueryForm } from '../query/form.tsx';
 import { useWithFoundInputs } from '../query/found-inputs.ts';
 import { isSQL } from '../query/is-sql.ts';
+import { useOpenQuery } from '../query/open-query.ts';
 import { Run } from '../query/run.tsx';
 import { useTablesOf } from '../query/tables.ts';
 import { useDraftRun } from '../query/use-draft-run.ts';
@@ -72,8 +74,19 @@ export function NewQuery({ tenantID, forms, datasourceID, onCreated }: Props) {
   // The text of one type of query is no query of another.
   const [drafts, setDrafts] = useState<Readonly<Record<string, Readonly<Record<string, unknown>>>>>({});
   const options = drafts[chosen] ?? form?.data ?? {};
+  const take = (query: ProposedQuery) => {
+    const source = query.datasourceID ?? OWN;
+    setChosen(source);
+    setTitle((before) => before || query.title);
+    setDrafts((before) => ({ ...before, [source]: query.dataQueryOptions }));
+  };
+  useEffect(() => {
+    const left = takeLeftQuery();
+    if (left) take(left);
+  });
   const change = (next: Readonly<Record<string, unknown>>) => setDrafts({ ...drafts, [chosen]: next });
   const whole = useWithFoundInputs(options, offered, target);
+  useOpenQuery({ title, datasourceID: isOwn ? null : chosen, type, options, offered, onTake: take });
   const draft = useDraftRun(target, whole);
   const runForm = useRef<HTMLFormElement>(null);
   const create = useMutation({

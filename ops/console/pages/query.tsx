@@ -20,6 +20,7 @@ import { useWithFoundInputs } from '../query/found-inputs.ts';
 import { History } from '../query/history.tsx';
 import { withOneDefault } from '../query/inputs-in.ts';
 import { isSQL } from '../query/is-sql.ts';
+import { useOpenQuery } from '../query/open-query.ts';
 import { Run } from '../query/run.tsx';
 import { SourceName } from '../query/source-name.tsx';
 import { useTablesOf } from '../query/tables.ts';
@@ -68,6 +69,10 @@ function Query({ ids, query, form }: { ids: QueryIDs; query: DataQuery; form: Fo
   const offered = useTablesOf(source);
   const whole = useWithFoundInputs(options, offered, source);
   const draft = useDraftRun(source, whole);
+  useOpenQuery({
+    ...{ id: ids.dataQueryID, title: query.dataQueryTitle, datasourceID: datasourceID ?? null, type, options, offered },
+    onTake: ({ dataQueryOptions }) => setOptions(dataQueryOptions),
+  });
   const may = useMay(`dataquery:${ids.dataQueryID}`);
   const runForm = useRef<HTMLFormElement>(null);
   const isDirty = options !== saved;

@@ -17,6 +17,7 @@ import { hasStepError } from '../run/failed-step.ts';
 import { RunFailure } from '../run/failure.tsx';
 import { graphOf } from '../run/graph-of.ts';
 import { RunHead } from '../run/head.tsx';
+import { useOpenRun } from '../run/open-run.ts';
 import { RunPanel } from '../run/panel.tsx';
 import { Timeline } from '../run/timeline.tsx';
 import { usePanel } from '../run/use-panel.ts';
@@ -67,6 +68,7 @@ function ShownRun({ tenantID, run }: { tenantID: string; run: Run }) {
     ...versionRead({ tenantID, workflowID: workflowID ?? '', versionID }),
     enabled: workflowID !== null,
   });
+  useOpenRun(tenantID, run, version.data);
   const hasKinds = useMay()('workflow.list') && version.data !== undefined;
   const { data: kinds } = useQuery({ ...kindsRead(tenantID), enabled: hasKinds });
   const nodes = useMemo(() => nodesOf(run.timeline), [run.timeline]);

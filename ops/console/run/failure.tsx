@@ -6,6 +6,7 @@ import { focusPanel } from '../graph/workspace.tsx';
 import { JSONView } from '../ui/json.tsx';
 import { Notice } from '../ui/notice.tsx';
 import { type AnyError, adviceOf, fieldsOf } from './advice.ts';
+import { ExplainFailure } from './explain.tsx';
 import { failedStepOf, hasStepError } from './failed-step.ts';
 import { type Graph, titleOf } from './graph-of.ts';
 
@@ -38,7 +39,8 @@ export function RunFailure({ tenantID, run, nodes, graph, onSelect }: RunProps) 
         >
           Show the step
         </Button>
-      )}
+      )}{' '}
+      {run.status === 'FAILED' && <ExplainFailure />}
     </Notice>
   );
 }

@@ -14,6 +14,8 @@ import { Notice } from '../ui/notice.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { Status, wordOf } from '../ui/status.tsx';
 import { Clock, durationText } from '../ui/time.tsx';
+import { ExplainFailure } from './explain.tsx';
+import { failedStepOf } from './failed-step.ts';
 import { StepError } from './failure.tsx';
 import { type Graph, type GraphNode, titleOf } from './graph-of.ts';
 import { RerunButton } from './rerun-button.tsx';
@@ -130,6 +132,7 @@ function ErrorOf({ tenantID, run, graph, step }: ErrorProps) {
           label={step.frame.length > 0 ? 'Re-run where it failed' : 'Re-run from this step'}
         />
       )}
+      {step.key === failedStepOf(run) && <ExplainFailure />}
     </Stack>
   );
 }

@@ -20,6 +20,7 @@ const keys: readonly Key[] = [
     only: 'console',
   },
   { keys: ['Ctrl', 'K'], does: 'Commands: go to a tenant or a queue, change the colours', only: 'fleet' },
+  { keys: ['Ctrl', 'J'], does: 'Opens and closes the assistant', only: 'console' },
   { keys: ['?'], does: 'These keys' },
   { keys: ['Tab'], does: 'The next control; the first one on a page skips to its content' },
   { keys: ['Enter'], does: 'Opens a step of a graph, applies a filter, sends a form', only: 'console' },

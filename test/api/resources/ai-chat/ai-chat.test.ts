@@ -154,9 +154,10 @@ test('the sessions of a caller are listed by their first message, the newest fir
   last.resolve();
   await Array.fromAsync(chunks);
 
+  expect(body.hasModel).toBe(true);
   expect(body.sessions).toMatchObject([
-    { id: 'new', title: `${'x'.repeat(99)}…`, isAnswering: true, isAsking: false },
-    { id: 'old', title: 'A "quoted" line', isAnswering: false, isAsking: false },
+    { id: 'new', title: `${'x'.repeat(99)}…`, isAnswering: true, isWaiting: false },
+    { id: 'old', title: 'A "quoted" line', isAnswering: false, isWaiting: false },
   ]);
 });
 

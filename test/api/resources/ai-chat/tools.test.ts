@@ -333,7 +333,7 @@ const SLOW_CALLS = `
 insert into ai_tool_call (id, tenant_id, turn_id, number, tool, input, input_digest, caller, is_granted)
 select uuidv7(), $1, uuidv7(), 0, 'execute_workflow', $3, '', $2, true from generate_series(1, $4)`;
 
-test('proposals change nothing, wait for nobody, and reach the client whole; the model is told what is wrong with one', async () => {
+test('proposals change nothing, wait for no approval, and reach the client whole; the model is told what is wrong with one', async () => {
   const change = {
     workflowID: null,
     title: 'Orders',

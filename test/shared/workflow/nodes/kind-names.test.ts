@@ -57,6 +57,8 @@ const otherMeanings: readonly [path: string, words: readonly string[], meaning: 
   ['ops/console/code/javascript.ts', ['log'], 'a method'],
   ['ops/console/code/language.ts', ['javascript'], 'a language'],
   ['ops/console/code/languages.ts', ['javascript'], 'a language'],
+  ['ops/console/assistant/parts.ts', ['start'], 'a type of chunk'],
+  ['ops/console/assistant/proposed.ts', ['start'], 'the step that a new graph begins with'],
   ['ops/console/people/single-types.ts', ['dataQuery'], 'a type of asset'],
   ['ops/console/client/queries-of-tenant.ts', ['dataQuery'], 'a field of a body'],
   ['ops/console/run/advice.ts', ['ai'], 'a part of the settings'],

@@ -1,0 +1,114 @@
+import { Text } from '@mantine/core';
+import { lazy, Suspense } from 'react';
+import type { ChatMessage, ChatPart } from '../client/chat-parts.ts';
+import { withoutTurning } from '../code/turning.ts';
+import { isObject } from '../ui/is-object.ts';
+import { Markdown } from './markdown.tsx';
+import { ASK_USER, type Decision, PLANS } from './parts.ts';
+import { Question } from './question.tsx';
+import { ToolCall } from './tool-call.tsx';
+
+const WorkflowProposal = lazy(() =>
+  import('./workflow-proposal.tsx').then(({ WorkflowProposal: one }) => ({ default: one })),
+);
+const QueryProposal = lazy(() => import('./query-proposal.tsx').then(({ QueryProposal: one }) => ({ default: one })));
+
+interface Props {
+  tenantID: string;
+  message: ChatMessage;
+  /** Decisions about the calls of this step, until all are. */
+  decisions: ReadonlyMap<string, Decision>;
+  isLast: boolean;
+  isAnswering: boolean;
+  onDecide: (toolCallID: string, decision: Decision) => void;
+  onAsk: (question: string) => void;
+}
+
+export function Message(props: Props) {
+  const { role, parts } = props.message;
+  if (role === 'user')
+    return (
+      <div className="assistant-said" data-role="user">
+        <span className="unseen">You: </span>
+        {withoutTurning(parts.map(({ text = '' }) => text).join('\n'))}
+      </div>
+    );
+  return (
+    <div className="assistant-said" data-role="assistant">
+      <span className="unseen">Assistant: </span>
+      {parts.map((part, index) => (
+        <Part key={part.toolCallId ?? index} {...props} part={part} />
+      ))}
+    </div>
+  );
+}
+
+function Part({ part, ...props }: Props & { part: ChatPart }) {
+  const { type, text, toolName, state, output } = part;
+  const { tenantID, onAsk } = props;
+  if (type === 'text') return text ? <Markdown text={text} /> : null;
+  if (type !== 'dynamic-tool') return null;
+  const id = part.toolCallId ?? '';
+  const isDone = state === 'output-available';
+  if (toolName === 'proposeWorkflow' && isDone && isObject(output))
+    return (
+      <Suspense>
+        <WorkflowProposal id={id} tenantID={tenantID} output={output} onAsk={onAsk} />
+      </Suspense>
+    );
+  const query = isDone && isObject(output) ? queryIn(toolName, output) : undefined;
+  if (query)
+    return (
+      <Suspense>
+        <QueryProposal id={id} tenantID={tenantID} output={query} onAsk={onAsk} />
+      </Suspense>
+    );
+  const isOpen = props.isLast && !props.isAnswering;
+  if (toolName === ASK_USER)
+    return <Question part={part} isOpen={isOpen} onAnswer={(answer) => props.onDecide(id, { answer })} />;
+  if (PLANS.has(toolName)) return isDone ? <Plan output={output} /> : null;
+  return (
+    <ToolCall
+      part={part}
+      decision={props.decisions.get(id)}
+      isOpen={isOpen}
+      onDecide={(approved) => props.onDecide(id, { approved })}
+    />
+  );
+}
+
+/** A query that the model proposes, or that the API has generated for it. */
+function queryIn(toolName: string | undefined, output: Record<string, unknown>): Record<string, unknown> | undefined {
+  if (toolName === 'proposeQuery') return output;
+  const { dataQuery } = output;
+  if (toolName !== 'generate_query' || !isObject(dataQuery)) return undefined;
+  const { dataQueryTitle: title, datasourceID = null, dataQueryOptions } = dataQuery;
+  return { title, datasourceID, dataQueryOptions, summary: '' };
+}
+
+const stepWords: Readonly<Record<string, string>> = {
+  pending: 'to do',
+  in_progress: 'under way',
+  completed: 'done',
+  failed: 'failed',
+};
+
+function Plan({ output }: { output: unknown }) {
+  const { title, steps } = (isObject(output) ? output : {}) as { title?: unknown; steps?: unknown };
+  const listed = Array.isArray(steps) ? steps.filter(isObject) : [];
+  return (
+    <section className="assistant-card" aria-label="Plan">
+      <Text size="sm" fw={600}>
+        <bdi>{withoutTurning(String(title ?? 'Plan'))}</bdi>
+      </Text>
+      <ol>
+        {listed.map(({ id, title: step, status }) => (
+          <li key={String(id)}>
+            <bdi>{withoutTurning(String(step))}</bdi>{' '}
+            <span className="note">{stepWords[String(status)] ?? 'to do'}</span>
+          </li>
+        ))}
+      </ol>
+    </section>
+  );
+}

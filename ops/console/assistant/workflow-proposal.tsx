@@ -1,0 +1,183 @@
+import { Button, Group, Skeleton, Stack, Text } from '@mantine/core';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link, useNavigate } from '@tanstack/react-router';
+import { useMemo } from 'react';
+import { checkGraph, createDraft } from '../client/assistant.ts';
+import { useMay } from '../client/may.ts';
+import type { Schemas } from '../client/types.ts';
+import { kindsRead } from '../client/workflows.ts';
+import { ChangeList } from '../editor/change-list.tsx';
+import { bodyOf, type Draft, nameIn, optionsOf } from '../editor/draft.ts';
+import type { Kinds } from '../graph/kinds.ts';
+import { type OpenDraft, useOpenPage } from '../open-page/open-page.ts';
+import { countOf } from '../ui/count.ts';
+import { Notice } from '../ui/notice.tsx';
+import { Problem } from '../ui/problem.tsx';
+import { useDiscarded } from './discarded.ts';
+import { Markdown } from './markdown.tsx';
+import { differences, emptyDraft, type WorkflowChange, withChange, workflowChangeIn } from './proposed.ts';
+
+interface Props {
+  id: string;
+  tenantID: string;
+  output: Readonly<Record<string, unknown>>;
+  onAsk: (question: string) => void;
+}
+
+/** A change of a workflow that the model proposes, as it differs from the draft that is open. */
+export function WorkflowProposal({ id, tenantID, output, onAsk }: Props) {
+  const opened = useOpenPage();
+  const [isDiscarded, discard] = useDiscarded(id);
+  const change = useMemo(() => workflowChangeIn(output), [output]);
+  if (!change) return <Notice tone="bad">The proposal is too large to be shown. Ask for a smaller one.</Notice>;
+  // Safe: the editor has put it there.
+  const open = opened?.workflow?.workflowID === change.workflowID ? (opened.workflow as Open) : undefined;
+  const own = { tenantID, change, onAsk, onDiscard: discard };
+  return (
+    <section className="assistant-card" aria-label="Proposed change">
+      <Stack gap="xs">
+        <Text size="sm" fw={600}>
+          {change.workflowID === null ? `New workflow: ${change.title ?? 'without a title'}` : 'Proposed change'}
+        </Text>
+        <Markdown text={change.summary} />
+        {isDiscarded ? (
+          <Text size="sm">Discarded.</Text>
+        ) : change.workflowID === null ? (
+          <NewWorkflow {...own} />
+        ) : open ? (
+          <OfOpen {...own} open={open} />
+        ) : (
+          <Text size="sm">
+            To compare it and to apply it, open{' '}
+            <Link
+              className="link"
+              to="/t/$tenantID/workflows/$workflowID"
+              params={{ tenantID, workflowID: change.workflowID }}
+              search={{}}
+            >
+              the workflow
+            </Link>
+            .
+          </Text>
+        )}
+      </Stack>
+    </section>
+  );
+}
+
+type Open = OpenDraft<Draft, Kinds>;
+
+interface Own {
+  tenantID: string;
+  change: WorkflowChange;
+  onAsk: (question: string) => void;
+  onDiscard: () => void;
+}
+
+function OfOpen({ tenantID, change, open, onAsk, onDiscard }: Own & { open: Open }) {
+  const { workflowID, draft, kinds, mayChange, onTake } = open;
+  const next = useMemo(() => withChange(draft, kinds, change), [draft, kinds, change]);
+  const changes = useMemo(() => differences(draft, next, kinds), [draft, next, kinds]);
+  if (changes.length === 0)
+    return (
+      <Text size="sm" role="status">
+        The draft has all of it. It is not saved or published by that; “Undo” in the editor takes it back.
+      </Text>
+    );
+  return (
+    <>
+      <ChangeList changes={changes} />
+      <Faults tenantID={tenantID} workflowID={workflowID} draft={next} onAsk={onAsk} />
+      {!mayChange && <Text size="sm">You may not change this workflow.</Text>}
+      <Group gap="xs">
+        <Button size="xs" disabled={!mayChange} onClick={() => onTake(next)}>
+          Apply to the draft
+        </Button>
+        <Button size="xs" variant="default" onClick={onDiscard}>
+          Discard
+        </Button>
+      </Group>
+    </>
+  );
+}
+
+function NewWorkflow({ tenantID, change, onAsk, onDiscard }: Own) {
+  const { data: kinds } = useQuery(kindsRead(tenantID));
+  const may = useMay()('workflow.create');
+  const queries = useQueryClient();
+  const navigate = useNavigate();
+  const next = useMemo(() => kinds && withChange(emptyDraft, kinds, change), [kinds, change]);
+  const changes = useMemo(() => (kinds && next ? differences(emptyDraft, next, kinds) : []), [kinds, next]);
+  const create = useMutation({
+    mutationFn: async (draft: Draft) => {
+      const workflowOptions = optionsOf(draft) as Schemas['WorkflowCreate']['workflowOptions'];
+      const given = { title: change.title ?? 'New workflow', ...bodyOf(draft), workflowOptions };
+      const workflowID = await createDraft(tenantID, given);
+      await queries.invalidateQueries({ queryKey: ['workflows', tenantID] });
+      await navigate({ to: '/t/$tenantID/workflows/$workflowID', params: { tenantID, workflowID }, search: {} });
+    },
+  });
+  if (!next) return <Skeleton h={60} />;
+  return (
+    <>
+      <ChangeList changes={changes} />
+      <Faults tenantID={tenantID} workflowID={null} draft={next} onAsk={onAsk} />
+      {create.error && <Problem error={create.error} />}
+      <Group gap="xs">
+        <Button size="xs" disabled={!may} loading={create.isPending} onClick={() => create.mutate(next)}>
+          Create it as a draft
+        </Button>
+        <Button size="xs" variant="default" onClick={onDiscard}>
+          Discard
+        </Button>
+      </Group>
+    </>
+  );
+}
+
+interface FaultProps {
+  tenantID: string;
+  workflowID: string | null;
+  draft: Draft;
+  onAsk: (question: string) => void;
+}
+
+/** Faults for which the API would refuse the draft, and a way to have the model mend them. */
+function Faults({ tenantID, workflowID, draft, onAsk }: FaultProps) {
+  const graph = { workflowID, ...bodyOf(draft), workflowOptions: optionsOf(draft) } as Schemas['WorkflowCheck'];
+  const { data: problems = [], error } = useQuery({
+    queryKey: ['checked-graph', tenantID, JSON.stringify(graph)],
+    queryFn: () => checkGraph(tenantID, graph),
+    staleTime: Number.POSITIVE_INFINITY,
+    gcTime: 60_000,
+    retry: false,
+  });
+  // Where the graph has not even the form of one, the API names the fields.
+  const said = error ? [error.message] : problems.map((problem) => lineOf(problem, draft));
+  if (said.length === 0) return null;
+  return (
+    <Notice tone="bad" title={`It cannot be published so: ${countOf(said.length, 'fault')}`}>
+      <ul className="lines prose">
+        {said.map((line) => (
+          <li key={line}>
+            <bdi>{line}</bdi>
+          </li>
+        ))}
+      </ul>
+      <Button
+        size="compact-xs"
+        variant="default"
+        onClick={() => onAsk(`The proposed change has faults. Propose it again, corrected:\n${said.join('\n')}`)}
+      >
+        Have it corrected
+      </Button>
+    </Notice>
+  );
+}
+
+function lineOf({ nodeID, path, message }: Schemas['PlanProblem'], draft: Draft): string {
+  const [, field] = /^workflowNodes\.\d+\.data\.(.*)$/.exec(path ?? '') ?? [];
+  const where = [nodeID === undefined ? undefined : `“${nameIn(draft, nodeID)}”`, nodeID === undefined ? path : field];
+  const named = where.filter(Boolean).join(', ');
+  return named === '' ? message : `${named}: ${message}`;
+}
