@@ -26,7 +26,7 @@ export const kindWords: Readonly<Record<string, KindWords>> = {
   },
   dataQuery: {
     ...{ word: 'Query', icon: 'query', group: 'Data' },
-    sentence: 'Runs a saved query, and goes on with its rows.',
+    sentence: 'Runs a saved query: reads, inserts or changes rows of a database.',
     synonyms: 'sql database select insert update delete rows table read write postgres mysql email mail s3 file',
   },
   http: {

@@ -10,6 +10,9 @@ import type { Schemas } from '../client/types.ts';
 import { type ProposedQuery, takeLeftQuery } from '../open-page/open-page.ts';
 import { QueryForm } from '../query/form.tsx';
 import { useWithFoundInputs } from '../query/found-inputs.ts';
+import { OfferedInCode } from '../code/offered.ts';
+import { FoundInputs, useFoundInputs } from '../query/found-inputs.tsx';
+import { FromTable } from '../query/from-table.tsx';
 import { isSQL } from '../query/is-sql.ts';
 import { useOpenQuery } from '../query/open-query.ts';
 import { Run } from '../query/run.tsx';
@@ -123,6 +126,7 @@ export function NewQuery({ tenantID, forms, datasourceID, onCreated }: Props) {
               value={chosen}
               onChange={(next) => next && setChosen(next)}
             />
+            {isOwn && form && <FromTable tenantID={tenantID} onText={(query) => change({ ...options, query })} />}
             {form && (
               <QueryForm
                 key={chosen}

@@ -6,12 +6,21 @@ import { expectAccessible, forgetRefusals, type Stage } from './stage.ts';
 /** Queries and cron jobs. */
 export function assetTests(stage: () => Stage): void {
   test('a query is made, changed, run with its inputs and explained; its runs are told; each row is shown as text', async () => {
-    const { page, go, path, tenant } = stage();
+    const { page, go, path, tenant, cluster } = stage();
     const dialog = page.getByRole('dialog');
+    const made = 'create table purchases (id int generated always as identity primary key, sku text, "order" numeric)';
+    await cluster.as(tenant.creator).in(tenant).post('T/database/execute-raw-sql', { sql: made });
     await go(path('/queries'));
     await page.getByRole('button', { name: 'New query' }).click();
     await page.getByRole('textbox', { name: 'Title' }).fill('Count');
     const sql = page.getByRole('textbox', { name: /^(SQL|Query)/ }).first();
+    // SQL is written from the columns of a table, with inputs that have their types.
+    await page.getByRole('combobox', { name: 'Begin with a table' }).click();
+    await page.getByRole('option', { name: 'purchases' }).click();
+    await page.getByRole('button', { name: 'Write the SQL' }).click();
+    await expect.poll(() => sql.innerText()).toContain('insert into purchases (sku, "order")');
+    await expect.poll(() => page.getByRole('combobox', { name: 'Type of order' }).inputValue()).toBe('Number');
+    await expectAccessible(page, { name: 'query-from-table', shows: 'Write the SQL' });
     await sql.fill('select n, n * 10 as total from generate_series(1, 3) n limit {{inputs.rows}}');
     // The inputs are found, with a type, and the query is run before there is one.
     const input = page.getByRole('group', { name: 'Input rows' });

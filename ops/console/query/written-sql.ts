@@ -1,0 +1,69 @@
+import type { DatabaseTable } from '../client/database.ts';
+
+/** The statements that can be written from the columns of a table. */
+export const actions = {
+  read: 'Read rows',
+  insert: 'Insert a row',
+  update: 'Change a row',
+  delete: 'Delete a row',
+} as const;
+
+export type Action = keyof typeof actions;
+
+type Columns = DatabaseTable['databaseTableColumns'];
+
+/** SQL with an input for each value that it needs. */
+export function writtenSQL(action: Action, table: DatabaseTable): string {
+  const { databaseSchemaName: schema, databaseTableName, databaseTableColumns: columns } = table;
+  const name = schema === 'public' ? quoted(databaseTableName) : `${quoted(schema)}.${quoted(databaseTableName)}`;
+  const key = keyOf(table);
+  const where = `where ${key.map(isInput).join(' and ')}`;
+  if (action === 'delete') return `delete from ${name}\n${where}`;
+  if (action === 'insert') {
+    const given = columns.filter((one) => !isFilled(one));
+    if (given.length === 0) return `insert into ${name} default values\nreturning *`;
+    const values = given.map((one) => inputOf(one.databaseTableColumnName));
+    return `insert into ${name} (${given.map(nameOf).join(', ')})\nvalues (${values.join(', ')})\nreturning *`;
+  }
+  if (action === 'update') {
+    const changed = columns.filter((one) => !one.isGenerated && !key.includes(one.databaseTableColumnName));
+    const sets = changed.map((one) => isInput(one.databaseTableColumnName));
+    return `update ${name}\nset ${sets.join(',\n    ')}\n${where}\nreturning *`;
+  }
+  return `select ${columns.map(nameOf).join(', ')}\nfrom ${name}\norder by ${key.map(quoted).join(', ')}\nlimit 100`;
+}
+
+/** The columns that name one row: the first one where there is no primary key. */
+function keyOf({ primaryKey, databaseTableColumns: [first] }: DatabaseTable): readonly string[] {
+  return primaryKey.length > 0 ? primaryKey : [first?.databaseTableColumnName ?? ''];
+}
+
+/** The database gives it a value of its own. */
+function isFilled({ isGenerated, isIdentity, defaultValue }: Columns[number]): boolean {
+  return isGenerated || isIdentity || defaultValue !== null;
+}
+
+function nameOf({ databaseTableColumnName }: Columns[number]): string {
+  return quoted(databaseTableColumnName);
+}
+
+function isInput(column: string): string {
+  return `${quoted(column)} = ${inputOf(column)}`;
+}
+
+/** The name of an input is one that expressions can write behind a dot. */
+function inputOf(column: string): string {
+  const name = column.replace(/\W/g, '_');
+  return `{{inputs.${/^\d/.test(name) ? `_${name}` : name}}}`;
+}
+
+/** Words that PostgreSQL takes for a name in quotes alone, as far as tables and columns are called so. */
+const reserved = new Set(
+  'all and any array as asc case check column constraint create current_date default desc distinct do else end except false fetch for foreign from grant group having in into limit not null offset on only or order primary references returning select table then to true union unique user using when where window with'.split(
+    ' ',
+  ),
+);
+
+function quoted(name: string): string {
+  return /^[a-z_][a-z0-9_]*$/.test(name) && !reserved.has(name) ? name : `"${name.replaceAll('"', '""')}"`;
+}
