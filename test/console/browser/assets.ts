@@ -18,7 +18,7 @@ export function assetTests(stage: () => Stage): void {
     await page.getByRole('combobox', { name: 'Begin with a table' }).click();
     await page.getByRole('option', { name: 'purchases' }).click();
     await page.getByRole('button', { name: 'Write the SQL' }).click();
-    await expect.poll(() => sql.innerText()).toContain('insert into purchases (sku, "order")');
+    await expect.poll(() => sql.textContent()).toContain('insert into purchases (sku, "order")');
     await expect.poll(() => page.getByRole('combobox', { name: 'Type of order' }).inputValue()).toBe('Number');
     await expectAccessible(page, { name: 'query-from-table', shows: 'Write the SQL' });
     await sql.fill('select n, n * 10 as total from generate_series(1, 3) n limit {{inputs.rows}}');

@@ -45,7 +45,7 @@ export function pickerTests(stage: () => Stage): void {
     expect(await page.getByRole('option', { name: /^Orders above/ }).count()).toBe(0);
     await picker.fill(title.toUpperCase());
     await page.getByRole('option', { name: title }).click();
-    // Nobody has given the step a title.
+    // The step has no title of its own yet.
     await page.getByRole('heading', { name: title }).waitFor();
     await page.getByRole('textbox', { name: 'least' }).fill('5');
     await page.getByText('In euros').waitFor();
