@@ -1,7 +1,7 @@
 import { Skeleton } from '@mantine/core';
-import { type ComponentProps, lazy, type ReactNode, Suspense } from 'react';
+import { type ComponentProps, lazy, type ReactNode, Suspense, useEffect } from 'react';
 import { exitsOf } from '../graph/exits.ts';
-import { WorkspacePanel } from '../graph/workspace.tsx';
+import { scrollPanelUp, WorkspacePanel } from '../graph/workspace.tsx';
 import { withPin } from '../testing/pins.ts';
 import { noResults } from '../testing/results.ts';
 import { StepTests } from '../testing/step-tests.tsx';
@@ -35,6 +35,9 @@ const noFaults: ReadonlyMap<string, string> = new Map();
 export function ChosenStep(props: Props) {
   const { tenantID, faults, moves, tests, tested, isOutdated, planned, nameOf, onChange, ...panel } = props;
   const { draft, node, kinds, isReadOnly, onSelect } = panel;
+  // Another step begins with its first field.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: only another step does
+  useEffect(scrollPanelUp, [node.id]);
   const results = tests?.results ?? noResults;
   const result = results.get(node.id);
   const exits = exitsOf(kinds[node.type], node.data);

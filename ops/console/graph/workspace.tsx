@@ -30,6 +30,10 @@ export function WorkspacePanel({ label, isBroad = false, children }: PanelProps)
   );
 }
 
+export function scrollPanelUp(): void {
+  document.querySelector('.studio-panel')?.scrollTo(0, 0);
+}
+
 /** Goes from a step that is chosen to its panel, which may not be drawn yet. */
 export function focusPanel(): void {
   requestAnimationFrame(() => document.querySelector<HTMLElement>('.studio-panel')?.focus());

@@ -57,6 +57,8 @@ export function buildingTests(stage: () => Stage): void {
     await page.getByRole('button', { name: 'Tidy up' }).click();
     await panel.getByRole('button', { name: 'Add a step: for each item' }).click();
     await dialog.getByRole('option', { name: /^HTTP request/ }).click();
+    // The panel was scrolled to the ways of the step before; that of a new one begins with its first field.
+    await expect.poll(() => panel.evaluate((element: { scrollTop: number }) => element.scrollTop)).toBe(0);
     await page.locator('.body-box').waitFor();
     await expectAccessible(page, { name: 'editor-built', shows: 'HTTP request' });
     await page.getByRole('button', { name: 'Save draft' }).click();
