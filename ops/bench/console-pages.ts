@@ -126,6 +126,7 @@ async function largeMap({ cluster, tenant, page, go, path }: Stage): Promise<voi
       await page.getByRole('status').getByText('Completed').waitFor();
       await items.getByText('100,000 of 100,000 items are done').waitFor();
       await page.getByRole('button', { name: 'Close the step' }).click();
+      await page.getByRole('button', { name: 'Input and output' }).click();
       await page.getByLabel('Output of the run').getByText('selectedBranch').waitFor();
     }),
   );
