@@ -1,6 +1,6 @@
 /** SQL that is written from the columns of a table. */
 import { expect, test } from 'vitest';
-import type { DatabaseTable } from '#ops/console/client/database.ts';
+import type { Schemas } from '#ops/console/client/types.ts';
 import { writtenSQL } from '#ops/console/query/written-sql.ts';
 
 const column = (databaseTableColumnName: string, more: object = {}) => ({
@@ -10,7 +10,7 @@ const column = (databaseTableColumnName: string, more: object = {}) => ({
 const table = (name: string, primaryKey: string[], columns: object[], schema = 'public') =>
   ({
     ...{ databaseSchemaName: schema, databaseTableName: name, primaryKey, databaseTableColumns: columns },
-  }) as unknown as DatabaseTable;
+  }) as unknown as Schemas['DatabaseTable'];
 
 const orders = table(
   'orders',

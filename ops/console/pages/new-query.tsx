@@ -10,8 +10,6 @@ import type { Schemas } from '../client/types.ts';
 import { type ProposedQuery, takeLeftQuery } from '../open-page/open-page.ts';
 import { QueryForm } from '../query/form.tsx';
 import { useWithFoundInputs } from '../query/found-inputs.ts';
-import { OfferedInCode } from '../code/offered.ts';
-import { FoundInputs, useFoundInputs } from '../query/found-inputs.tsx';
 import { FromTable } from '../query/from-table.tsx';
 import { isSQL } from '../query/is-sql.ts';
 import { useOpenQuery } from '../query/open-query.ts';

@@ -1,4 +1,4 @@
-import type { DatabaseTable } from '../client/database.ts';
+import type { Schemas } from '../client/types.ts';
 
 /** The statements that can be written from the columns of a table. */
 export const actions = {
@@ -10,6 +10,7 @@ export const actions = {
 
 export type Action = keyof typeof actions;
 
+type DatabaseTable = Schemas['DatabaseTable'];
 type Columns = DatabaseTable['databaseTableColumns'];
 
 /** SQL with an input for each value that it needs. */

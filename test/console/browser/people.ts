@@ -156,7 +156,7 @@ export function peopleTests(stage: () => Stage): void {
     // The head, the workflow and the one that it starts.
     expect(await bobs.getByRole('row').count()).toBe(3);
     expect(await bobs.getByRole('button', { name: /^Run (Import|Send) \d+$/ }).count()).toBe(2);
-    // Home has what somebody came for who may only run.
+    // Home offers the workflows to a member who may only run.
     await bobs.getByRole('link', { name: 'Home', exact: true }).click();
     const mine = bobs.getByRole('region', { name: 'Workflows that you may run' });
     await mine.getByText(title).waitFor();
