@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { withChunk } from '#ops/console/assistant/parts.ts';
-import { differences, emptyDraft, type WorkflowChange, withChange } from '#ops/console/assistant/proposed.ts';
+import { differences, newDraft, type WorkflowChange, withChange } from '#ops/console/assistant/proposed.ts';
 import { bounded } from '#ops/console/assistant/where.ts';
 import { draftOf } from '#ops/console/editor/draft.ts';
 import { kinds } from './drafts.ts';
@@ -80,7 +80,10 @@ test('a step goes with its connections, a connection that exists already is no c
   expect(removed.edges.map(({ source, target }) => `${source}>${target}`)).toEqual(['start>end']);
   expect(differences(draft, again, kinds)).toEqual([]);
   expect(differences(removed, removed, kinds)).toEqual([]);
-  expect(withChange(emptyDraft, kinds, change({})).nodes).toHaveLength(1);
+  const begun = { id: 'begin', type: 'start', data: {} };
+  expect([[], [begun]].map((steps) => withChange(newDraft({ steps }), kinds, change({ steps })).nodes.length)).toEqual([
+    1, 1,
+  ]);
 });
 
 test('what is open is sent as far as there is room, the first first', () => {

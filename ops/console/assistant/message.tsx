@@ -44,29 +44,30 @@ export function Message(props: Props) {
 }
 
 function Part({ part, ...props }: Props & { part: ChatPart }) {
-  const { type, text, toolName, state, output } = part;
-  const { tenantID, onAsk } = props;
+  const { type, text } = part;
   if (type === 'text') return text ? <Markdown text={text} /> : null;
   if (type !== 'dynamic-tool') return null;
-  const id = part.toolCallId ?? '';
-  const isDone = state === 'output-available';
-  if (toolName === 'proposeWorkflow' && isDone && isObject(output))
-    return (
-      <Suspense>
-        <WorkflowProposal id={id} tenantID={tenantID} output={output} onAsk={onAsk} />
-      </Suspense>
-    );
-  const query = isDone && isObject(output) ? queryIn(toolName, output) : undefined;
-  if (query)
-    return (
-      <Suspense>
-        <QueryProposal id={id} tenantID={tenantID} output={query} onAsk={onAsk} />
-      </Suspense>
-    );
+  const { toolName, state, output, toolCallId: id = '' } = part;
+  const shown = { id, tenantID: props.tenantID, onAsk: props.onAsk };
+  const isDone = state === 'output-available' && isObject(output);
+  const change = isDone ? changeIn(toolName, output) : undefined;
+  const query = isDone ? queryIn(toolName, output) : undefined;
+  if (!change && !query) return <Call part={part} {...props} />;
+  return (
+    <Suspense>
+      {change && <WorkflowProposal {...shown} output={change} />}
+      {query && <QueryProposal {...shown} output={query} />}
+    </Suspense>
+  );
+}
+
+/** A call of a tool that proposes nothing. */
+function Call({ part, ...props }: Props & { part: ChatPart }) {
+  const { toolName, state, output, toolCallId: id = '' } = part;
   const isOpen = props.isLast && !props.isAnswering;
   if (toolName === ASK_USER)
     return <Question part={part} isOpen={isOpen} onAnswer={(answer) => props.onDecide(id, { answer })} />;
-  if (PLANS.has(toolName)) return isDone ? <Plan output={output} /> : null;
+  if (PLANS.has(toolName)) return state === 'output-available' ? <Plan output={output} /> : null;
   return (
     <ToolCall
       part={part}
@@ -75,6 +76,18 @@ function Part({ part, ...props }: Props & { part: ChatPart }) {
       onDecide={(approved) => props.onDecide(id, { approved })}
     />
   );
+}
+
+/** A workflow, or a change of one, that the model proposes, or that the API has generated for it. */
+function changeIn(toolName: string | undefined, output: Record<string, unknown>): Record<string, unknown> | undefined {
+  if (toolName === 'proposeWorkflow') return output;
+  const { workflow } = output;
+  if (toolName !== 'generate_workflow' || !isObject(workflow)) return undefined;
+  const { title, workflowDescription, workflowNodes: steps, workflowEdges: connections, workflowOptions } = workflow;
+  return {
+    ...{ workflowID: null, title, summary: workflowDescription ?? '', steps, connections },
+    ...{ removedSteps: [], removedConnections: [], options: workflowOptions },
+  };
 }
 
 /** A query that the model proposes, or that the API has generated for it. */

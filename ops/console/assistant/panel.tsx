@@ -3,7 +3,7 @@ import { ActionIcon, Button, CloseButton, Group, Menu, Portal, Skeleton, Textare
 import { useMediaQuery } from '@mantine/hooks';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useLocation } from '@tanstack/react-router';
-import { type FormEvent, useEffect, useRef, useState } from 'react';
+import { type FormEvent, type KeyboardEvent, useEffect, useRef, useState } from 'react';
 import { chatsRead, forgetChat } from '../client/assistant.ts';
 import { takeAsked, useAsked, useOpenPage } from '../open-page/open-page.ts';
 import { Icon } from '../ui/icon.tsx';
@@ -43,13 +43,7 @@ export function Panel({ tenantID, onClose }: Props) {
   }, [isNarrow]);
   return (
     <Portal>
-      <aside
-        className="assistant"
-        aria-label="Assistant"
-        onKeyDown={(event) => {
-          if (event.key === 'Escape' && !event.defaultPrevented) onClose();
-        }}
-      >
+      <aside className="assistant" aria-label="Assistant" onKeyDown={(event) => onKey(event, onClose)}>
         <header>
           <h2>Assistant</h2>
           <Chats tenantID={tenantID} chatID={chatID} onChoose={setChatID} />
@@ -78,6 +72,12 @@ export function Panel({ tenantID, onClose }: Props) {
       </aside>
     </Portal>
   );
+}
+
+/** Escape closes the panel, unless a list or a menu in it is open. */
+function onKey(event: KeyboardEvent<HTMLElement>, close: () => void): void {
+  const isInList = event.target instanceof Element && event.target.closest('[role="menu"], [aria-expanded="true"]');
+  if (event.key === 'Escape' && !isInList) close();
 }
 
 function newChat(): string {
@@ -274,7 +274,7 @@ function Suggestions({ questions, onChoose }: { questions: readonly string[]; on
       <p className="note">
         The assistant knows what is open here. It may do what you may, and asks before it changes something.
       </p>
-      <Group gap={6}>
+      <Group gap={6} className="assistant-ask">
         {questions.map((question) => (
           <Button key={question} size="compact-sm" variant="default" onClick={() => onChoose(question)}>
             {question}

@@ -34,13 +34,13 @@ export function workflowChangeIn(output: Readonly<Record<string, unknown>>): Wor
     : undefined;
 }
 
-/** A new graph, as the console begins it. */
-export const emptyDraft: Draft = {
-  nodes: [{ id: 'start', type: 'start', data: { title: 'Start' }, position: undefined, more: {} }],
-  edges: [],
-  notes: [],
-  options: {},
-};
+const noSteps: Draft = { nodes: [], edges: [], notes: [], options: {} };
+const start: DraftNode = { id: 'start', type: 'start', data: { title: 'Start' }, position: undefined, more: {} };
+
+/** The graph that a new workflow begins with: a first step, unless the model has written one. */
+export function newDraft({ steps }: Pick<WorkflowChange, 'steps'>): Draft {
+  return steps.some(({ type }) => type === start.type) ? noSteps : { ...noSteps, nodes: [start] };
+}
 
 /** The draft with the change in it; its notes, positions and other steps stay. */
 export function withChange(draft: Draft, kinds: Kinds, change: WorkflowChange): Draft {

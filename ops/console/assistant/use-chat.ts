@@ -22,6 +22,7 @@ export function useChat(ids: ChatIDs) {
   const [failure, setFailure] = useState<{ error: Error; message: ChatMessage | undefined; context: object | null }>();
   const [decisions, setDecisions] = useState<ReadonlyMap<string, Decision>>(new Map());
   const reading = useRef<AbortController>(undefined);
+  const isStopped = useRef(false);
   useEffect(() => () => reading.current?.abort(), []);
 
   const follow = useCallback(
@@ -76,11 +77,13 @@ export function useChat(ids: ChatIDs) {
   async function send(message: ChatMessage, context: object | null): Promise<void> {
     setFailure(undefined);
     setDecisions(new Map());
+    isStopped.current = false;
     const before = messages.filter(({ id }) => id !== message.id);
     const shown = message.role === 'user' ? [...before, message] : messages;
     const error = await follow(shown, (next) => askModel(ids, { message, context }, next));
     const isDecided = message.role === 'assistant';
-    if (error) setFailure({ error, message: isDecided ? undefined : message, context });
+    // That it was stopped is no failure.
+    if (error && !isStopped.current) setFailure({ error, message: isDecided ? undefined : message, context });
   }
 
   return {
@@ -94,6 +97,7 @@ export function useChat(ids: ChatIDs) {
     /** Asks again what has failed: the same message takes its own context. */
     retry: failure?.message && (() => failure.message && send(failure.message, failure.context)),
     async stop() {
+      isStopped.current = true;
       await stopAnswer(ids).catch(() => undefined);
     },
     /** Decides a call. The decisions are sent when all that wait are decided. */

@@ -15,7 +15,7 @@ import { Notice } from '../ui/notice.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { useDiscarded } from './discarded.ts';
 import { Markdown } from './markdown.tsx';
-import { differences, emptyDraft, type WorkflowChange, withChange, workflowChangeIn } from './proposed.ts';
+import { differences, newDraft, type WorkflowChange, withChange, workflowChangeIn } from './proposed.ts';
 
 interface Props {
   id: string;
@@ -106,8 +106,11 @@ function NewWorkflow({ tenantID, change, onAsk, onDiscard }: Own) {
   const may = useMay()('workflow.create');
   const queries = useQueryClient();
   const navigate = useNavigate();
-  const next = useMemo(() => kinds && withChange(emptyDraft, kinds, change), [kinds, change]);
-  const changes = useMemo(() => (kinds && next ? differences(emptyDraft, next, kinds) : []), [kinds, next]);
+  const next = useMemo(() => kinds && withChange(newDraft(change), kinds, change), [kinds, change]);
+  const changes = useMemo(
+    () => (kinds && next ? differences(newDraft(change), next, kinds) : []),
+    [kinds, next, change],
+  );
   const create = useMutation({
     mutationFn: async (draft: Draft) => {
       const workflowOptions = optionsOf(draft) as Schemas['WorkflowCreate']['workflowOptions'];

@@ -12,8 +12,6 @@ export interface ChatIDs {
   chatID: string;
 }
 
-export type ChatSession = Schemas['AIChatSession'];
-
 /** The conversations of the caller, and whether there is a model to answer. */
 export function chatsRead(tenantID: string) {
   return queryOptions({

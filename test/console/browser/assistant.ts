@@ -153,11 +153,22 @@ export function assistantTests(stage: () => Stage): void {
 
     // A provider that fails says so in words, and the question is asked again.
     provider.play({ status: 401 }, { pieces: ['Here I am.'] });
+    await panel().getByRole('button', { name: 'Do not send what is open here' }).click();
     await ask('Are you there?');
     await panel().getByText('The provider does not accept the key').waitFor();
     forgetRefusals(stage(), 502);
     await panel().getByRole('button', { name: 'Ask again' }).click();
     await panel().getByText('Here I am.').waitFor();
+    expect(sent(provider).told).not.toContain('where the user is');
+    const endless = Promise.withResolvers<void>();
+    provider.play({ pieces: ['Once upon', ' a time'], until: endless.promise });
+    await ask('Tell me a story');
+    await panel().getByText('Once upon').waitFor();
+    await panel().getByRole('button', { name: 'Stop' }).click();
+    await panel().getByRole('button', { name: 'Send' }).waitFor();
+    await expect.poll(() => provider.abandoned()).toBe(1);
+    expect(await panel().getByRole('alert').count()).toBe(0);
+    endless.resolve();
     await panel().getByRole('button', { name: 'Conversations' }).click();
     await page.getByRole('menuitem', { name: /^Wait a day before the end/ }).click();
     await panel().getByText('Corrected.').waitFor();

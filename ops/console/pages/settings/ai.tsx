@@ -13,6 +13,7 @@ import {
   testAIConfig,
 } from '../../client/settings.ts';
 import type { Schemas } from '../../client/types.ts';
+import { modelPresets } from '../../settings/ai-presets.ts';
 import { useSettings } from '../../settings/draft.ts';
 import { LimitInput, Section, SettingsForm } from '../../settings/form.tsx';
 import { Confirm } from '../../ui/confirm.tsx';
@@ -75,6 +76,7 @@ export function Model({ tenantID, config, onDeleted }: ModelProps) {
   const queries = useQueryClient();
   const queryKey = ['settings', tenantID, 'ai'];
   const [isDeleting, deleting] = useDisclosure(false);
+  const [hint, setHint] = useState<string>();
   const saved = draftOf(config);
   const { draft, set, ...form } = useSettings({
     ...{ saved, queryKey },
@@ -107,6 +109,23 @@ export function Model({ tenantID, config, onDeleted }: ModelProps) {
     <Stack>
       <SettingsForm title="Model" mayChange={mayChange} {...form}>
         <Text size="sm">{sources[config.source]}</Text>
+        {mayChange && (
+          <Select
+            label="Fill in for"
+            description={hint}
+            placeholder="A known provider, or a server on this machine"
+            data={modelPresets.map(({ id, label }) => ({ value: id, label }))}
+            value={null}
+            onChange={(id) => {
+              const preset = modelPresets.find((one) => one.id === id);
+              if (!preset) return;
+              const { provider, model, baseURL } = preset;
+              test.reset();
+              setHint(preset.hint);
+              set({ provider, model: model || null, baseURL: baseURL || null });
+            }}
+          />
+        )}
         <Select
           label="Provider"
           placeholder="That of the deployment"
