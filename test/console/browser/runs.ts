@@ -285,7 +285,7 @@ export function runTests(stage: () => Stage): void {
     { name: 'home', path: () => stage().path(), shows: 'Failed most' },
     { name: 'runs', path: () => stage().path('/runs'), shows: 'Order approval' },
     { name: 'run-graph', path: () => `${runPath}?view=graph`, shows: 'Approve at once' },
-    { name: 'run-step', path: () => `${runPath}?view=timeline&step=record&tab=input`, shows: 'could read' },
+    { name: 'run-step', path: () => `${runPath}?view=timeline&step=record&tab=input`, shows: 'could name' },
     { name: 'inbox', path: () => stage().path('/inbox'), shows: 'No question waits' },
   ];
 
