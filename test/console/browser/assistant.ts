@@ -1,6 +1,6 @@
 import type { Locator } from 'playwright-core';
 import { expect, test } from 'vitest';
-import { aWorkflow } from '#test/support/factories.ts';
+import { aMember, aWorkflow } from '#test/support/factories.ts';
 import { graph } from '#test/support/graphs.ts';
 import { type AIProviderServer, startAIProvider } from '../../servers/ai-provider.ts';
 import { expectAccessible, forgetRefusals, type Stage } from './stage.ts';
@@ -33,10 +33,17 @@ export function assistantTests(stage: () => Stage): void {
 
   test('without a model it says how to get one; then it proposes a change, which is applied to the draft and not published', async () => {
     await using provider = await startAIProvider();
-    const { page, go, path } = stage();
+    const { page, go, path, cluster, tenant } = stage();
     await page.setViewportSize({ width: 1280, height: 800 });
     await client().delete('T/ai-config');
     await client().delete('T/ai/chat/session');
+    const member = await aMember(cluster, { tenant, can: ['ai.execute'] });
+    const theirs = await stage().open(member);
+    await theirs.getByRole('button', { name: 'Assistant', exact: true }).click();
+    await theirs.getByText('An administrator of this tenant can set one').waitFor();
+    await theirs.getByRole('button', { name: 'Close the assistant' }).click();
+    await theirs.close();
+    forgetRefusals(stage(), 403);
     const { id } = await aDraft('Orders');
     await go(path(`/workflows/${id}`));
     await page.locator('[data-id="call"]').click();

@@ -191,8 +191,11 @@ export function settingsTests(stage: () => Stage): void {
     await page.getByRole('row', { name: new RegExp(greeting) }).waitFor({ state: 'detached' });
 
     await page.getByRole('link', { name: 'AI', exact: true }).click();
-    await page.getByRole('combobox', { name: 'Provider' }).click();
-    await page.getByRole('option', { name: 'openai-compatible' }).click();
+    await page.getByRole('combobox', { name: 'Fill in for' }).click();
+    await page.getByRole('option', { name: 'On this machine: Ollama' }).click();
+    await page.getByText('Start it with: ollama run').waitFor();
+    expect(await page.getByRole('combobox', { name: 'Provider' }).inputValue()).toBe('openai-compatible');
+    expect(await page.getByLabel('Address').inputValue()).toBe('http://localhost:11434/v1');
     await page.getByRole('textbox', { name: 'Model' }).fill('test-model');
     await page.getByLabel('Address').fill(provider.baseURL);
     await page.getByRole('textbox', { name: 'Key' }).fill('hidden-key');
