@@ -91,7 +91,11 @@ async function largeEditor(page: Stage['page'], open: () => Promise<void>): Prom
     await page.getByText('Steps as a list').waitFor();
   });
   print(`the editor of ${NODES} nodes, opened`, opened, MAX_DRAWN_MS);
-  await page.locator('[data-id="n1"]').press('Enter');
+  const chosen = await workOf(page, async () => {
+    await page.locator('[data-id="n1"]').press('Enter');
+    await page.getByRole('complementary', { name: 'Step' }).getByRole('textbox', { name: 'Title' }).waitFor();
+  });
+  print('one of its steps chosen', chosen, MAX_DRAG_MS);
   const box = await page.locator('[data-id="n1"]').boundingBox();
   if (!box) throw new Error('the step is not shown');
   const [x, y] = [box.x + box.width / 2, box.y + box.height / 2];

@@ -198,6 +198,10 @@ export function testingTests(stage: () => Stage): void {
     await panel.getByRole('textbox', { name: 'Item' }).fill('2');
     await output.getByText('"doubled": 14').waitFor();
     await expectAccessible(page, { name: 'step-item', shows: '"doubled": 14' });
+    // A new step has no result yet: it begins with its settings.
+    await page.getByRole('button', { name: 'Add a step', exact: true }).click();
+    await dialog.getByRole('option', { name: /^Log/ }).click();
+    await panel.getByRole('tab', { name: 'Settings', selected: true }).waitFor();
   });
 
   test('what a run would do is drawn on the canvas for an input: values, what depends, and why a step is not reached', async () => {

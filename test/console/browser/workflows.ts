@@ -48,6 +48,8 @@ export function workflowTests(stage: () => Stage): void {
     await page.getByRole('option', { name: 'input' }).waitFor();
     await code.fill('return { answer: ctx.input.number * 2 };');
     await code.locator('.tok-keyword', { hasText: 'return' }).waitFor();
+    await page.getByRole('textbox', { name: 'Result name' }).fill('doubled');
+    await page.getByText('Other steps read the result by this name: {{ctx.doubled}}').waitFor();
     // Nothing is published yet: the dialog says so, publishes, and asks for the inputs.
     await page.getByRole('button', { name: 'Run', exact: true }).click();
     await page.getByRole('dialog').getByText('nothing is published yet').waitFor();
