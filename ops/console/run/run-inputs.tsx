@@ -1,7 +1,6 @@
-import { Text } from '@mantine/core';
-import { useState } from 'react';
 import { declaredInputs } from '../ui/declared.ts';
 import { InputFields } from '../ui/declared-inputs.tsx';
+import { NoInputs } from '../ui/no-inputs.tsx';
 import { JSONControl } from '../ui/schema-control.tsx';
 import { useUnresolvedFaults } from '../ui/unresolved-faults.ts';
 
@@ -20,26 +19,22 @@ interface Props {
 export function RunInputs({ definitions, value, onChange, faults: all }: Props) {
   const inputs = declaredInputs(definitions);
   const faults = useUnresolvedFaults(all, value);
-  const [isGiven] = useState(value !== undefined && Object.keys(value).length > 0);
+  const isGiven = value !== undefined && Object.keys(value).length > 0;
   const faultOf = (key: string) => faults.get(key) ?? [...faults].find(([path]) => path.startsWith(`${key}.`))?.[1];
   if (inputs.length > 0)
     return <InputFields label="Inputs" noun="workflow" root={undefined} {...{ inputs, value, onChange, faultOf }} />;
   return (
-    <>
-      <Text size="sm">The workflow declares no inputs: nothing needs to be given.</Text>
-      <details className="group" open={isGiven || faults.size > 0}>
-        <summary>Give it data as JSON</summary>
-        <JSONControl
-          label="Inputs"
-          description="A JSON object, which steps read behind ctx.input"
-          error={[...faults.values()][0]}
-          required={false}
-          disabled={false}
-          isCode
-          value={value}
-          onChange={(next) => onChange(next as RunInput | undefined)}
-        />
-      </details>
-    </>
+    <NoInputs noun="workflow" isOpen={isGiven || faults.size > 0}>
+      <JSONControl
+        label="Inputs"
+        description="A JSON object, which steps read behind ctx.input"
+        error={[...faults.values()][0]}
+        required={false}
+        disabled={false}
+        isCode
+        value={value}
+        onChange={(next) => onChange(next as RunInput | undefined)}
+      />
+    </NoInputs>
   );
 }

@@ -6,6 +6,7 @@ import { useTenantID } from './asset-title.tsx';
 import { type DeclaredInput, declaredInputs, undeclaredKeys } from './declared.ts';
 import { OrExpression } from './expression.tsx';
 import { InputControl } from './input-control.tsx';
+import { NoInputs } from './no-inputs.tsx';
 import { JSONControl } from './schema-control.tsx';
 import { withValueAt } from './schema-value.ts';
 import type { Templates } from './template.ts';
@@ -39,13 +40,18 @@ export function DeclaredInputs({ type, id, other, ...form }: Props) {
   if (!data && !error) return <Skeleton h={80} />;
   const inputs = declaredInputs(data?.inputs);
   if (inputs.length > 0) return <InputFields key={id} {...form} noun={noun} inputs={inputs} />;
+  const { value } = form;
+  if (data)
+    return (
+      <NoInputs key={id} noun={noun} isOpen={value !== undefined && Object.keys(value).length > 0}>
+        {other}
+      </NoInputs>
+    );
   return (
     <div>
       {other}
       <Text size="xs" mt={4}>
-        {data
-          ? `The ${noun} declares no inputs`
-          : `The declared inputs are not known: ${unread[reasonOf(error) ?? 'unknown']}`}
+        The declared inputs are not known: {unread[reasonOf(error) ?? 'unknown']}
       </Text>
     </div>
   );

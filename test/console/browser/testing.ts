@@ -175,7 +175,7 @@ export function testingTests(stage: () => Stage): void {
     const steps = graph(
       {
         start: { type: 'start' },
-        all: { type: 'map', title: 'All', sourceVariable: '{{ctx.input.ids}}', itemVariable: 'id', chunkSize: 1 },
+        all: { type: 'map', title: 'All', sourceVariable: '{{ctx.input.ids}}', itemVariable: 'id', chunkSize: 2 },
         double: code('return ctx.id * 2;', { title: 'Double', outputVariable: 'doubled' }),
         end: { type: 'end' },
       },
