@@ -1,5 +1,7 @@
 import type { Schemas } from '../client/types.ts';
 
+type DatabaseTable = Schemas['DatabaseTable'];
+
 /** The statements that can be written from the columns of a table. */
 export const actions = {
   read: 'Read rows',
@@ -10,7 +12,6 @@ export const actions = {
 
 export type Action = keyof typeof actions;
 
-type DatabaseTable = Schemas['DatabaseTable'];
 type Columns = DatabaseTable['databaseTableColumns'];
 
 /** SQL with an input for each value that it needs. */
