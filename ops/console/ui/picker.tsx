@@ -147,8 +147,10 @@ function useChoices({ types, before = [], accepts = () => true }: Shared, ids: r
   const [isOpen, { open, close }] = useDisclosure(false);
   const [search, setSearch] = useState('');
   const [typed] = useDebouncedValue(search.trim(), 250);
+  const id = ids.length === 1 ? ids[0] : undefined;
   /** A field with a value has its title as its text, which is no search. */
-  const [title, setTitle] = useState<string>();
+  const [named, setNamed] = useState<{ id: string; title: string }>();
+  const title = named?.id === id ? named?.title : undefined;
   const isListed = (type: PickedType) => permissions?.includes(sourceOf[type].list) ?? true;
   const listed = types.filter(isListed);
   const lists = useQueries({
@@ -164,8 +166,9 @@ function useChoices({ types, before = [], accepts = () => true }: Shared, ids: r
   if (before.length > 0) groups.unshift({ type: undefined, label: '', rows: before });
   const isReading = lists.some(({ isLoading }) => isLoading);
   const known = useKnown(types, ids, { groups, isReading });
-  const own = ids.length === 1 ? known.get(ids[0] ?? '')?.title : undefined;
-  if (own !== title) setTitle(own);
+  const own = id === undefined ? undefined : known.get(id);
+  // A title that was known stays: the list that takes the place of the search may be without it until it is read by its id.
+  if (own && own.title !== own.id && (own.id !== named?.id || own.title !== named.title)) setNamed(own);
   return {
     ...{ known, search, close, choices: choicesFrom(groups, known), mayList: listed.length > 0 },
     list: {
