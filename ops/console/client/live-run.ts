@@ -1,5 +1,6 @@
 import { queryOptions, skipToken, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
+import { errorInPlaceOf } from './error-in-place.ts';
 import { every } from './every.ts';
 import { hasEnded } from './live-runs.ts';
 import { APIError, body, isRefusal, rest } from './rest.ts';
@@ -105,7 +106,7 @@ export function useLiveRun(ids: RunIDs) {
 
   const denied = isRefusal(head.error) ? head.error : refused;
   const refetch = () => Promise.all([read.refetch(), isLive && head.refetch()]);
-  return { run, error: read.error ?? (isLive ? denied : undefined) ?? null, isLost, refetch };
+  return { run, error: errorInPlaceOf(read) ?? (isLive ? denied : undefined) ?? null, isLost, refetch };
 }
 
 /** The input of a run that another part of the page watches. */

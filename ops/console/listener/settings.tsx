@@ -1,6 +1,7 @@
 import { Button, Paper, Skeleton, Stack, Text } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
+import { errorInPlaceOf } from '../client/error-in-place.ts';
 import { type ListenerIDs, listenerFormsRead, saveListener } from '../client/listeners.ts';
 import type { Schemas } from '../client/types.ts';
 import { faultsIn } from '../ui/faults.ts';
@@ -18,7 +19,9 @@ interface Props {
 
 /** The configuration as the API describes it, and the actions as they are. */
 export function Settings({ ids, listener }: Props) {
-  const { data: forms, error } = useQuery(listenerFormsRead(ids.tenantID));
+  const read = useQuery(listenerFormsRead(ids.tenantID));
+  const { data: forms } = read;
+  const error = errorInPlaceOf(read);
   const queries = useQueryClient();
   const [saved, setSaved] = useState<Readonly<Record<string, unknown>>>(listener.listenerConfig);
   const [config, setConfig] = useState(saved);

@@ -5,6 +5,7 @@ import { Link, useParams } from '@tanstack/react-router';
 import { BatchState } from '../batch/state.tsx';
 import { kindWords, progressOf } from '../batch/words.ts';
 import { type Batch, batchRead, isUnderWay, stopBatch } from '../client/batches.ts';
+import { errorInPlaceOf } from '../client/error-in-place.ts';
 import { useAuthorNames } from '../client/members.ts';
 import { runsRead } from '../client/reads.ts';
 import { runStatuses } from '../client/run-filter.ts';
@@ -22,7 +23,9 @@ import { Ago } from '../ui/time.tsx';
 /** How far a batch of runs is, what of it failed, and its end. */
 export function BatchPage() {
   const ids = useParams({ from: '/shell/t/$tenantID/batches/$batchID' });
-  const { data: batch, error, refetch } = useQuery(batchRead(ids));
+  const read = useQuery(batchRead(ids));
+  const { data: batch, refetch } = read;
+  const error = errorInPlaceOf(read);
   const queries = useQueryClient();
   const stop = useMutation({
     mutationFn: () => stopBatch(ids),

@@ -11,6 +11,7 @@ import {
   saveCronJob,
   ticksRead,
 } from '../client/cron.ts';
+import { errorInPlaceOf } from '../client/error-in-place.ts';
 import { referenceRead } from '../client/references.ts';
 import type { Schemas } from '../client/types.ts';
 import { Backfills } from '../cron/backfills.tsx';
@@ -34,7 +35,9 @@ type Tick = Schemas['CronJobHistory'];
 export function CronJobPage() {
   const ids = useParams({ from: '/shell/t/$tenantID/cron/$cronJobID' });
   const queries = useQueryClient();
-  const { data: job, error, refetch } = useQuery(cronJobRead(ids));
+  const read = useQuery(cronJobRead(ids));
+  const { data: job, refetch } = read;
+  const error = errorInPlaceOf(read);
   const act = useMutation({
     mutationFn: (verb: 'run' | 'pause' | 'resume' | 'enable') =>
       verb === 'enable' ? saveCronJob(ids, { cronJobEnabled: true }) : actOnCronJob(ids, verb),

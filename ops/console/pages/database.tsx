@@ -4,6 +4,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
 import { type DatabaseTable, type SchemaIDs, schemasRead, tablesRead } from '../client/database.ts';
+import { errorInPlaceOf } from '../client/error-in-place.ts';
 import { useMay } from '../client/may.ts';
 import { ChangeColumns, CreateSchema, CreateTable, DropSchema, DropTable } from '../database/change-table.tsx';
 import { Rows } from '../database/rows.tsx';
@@ -59,7 +60,7 @@ function Tables({ tenantID, view, onView }: Props) {
   const ids = { tenantID, databaseSchemaName: schema ?? '' };
   const tables = useQuery({ ...tablesRead(ids), enabled: schema !== undefined });
   const table = tables.data?.find((one) => one.databaseTableName === view.table);
-  const error = schemas.error ?? tables.error;
+  const error = errorInPlaceOf(schemas, tables);
   if (error) return <Problem error={error} onRetry={() => void schemas.refetch()} />;
   if (!schemas.data) return <Skeleton h={200} />;
   return (

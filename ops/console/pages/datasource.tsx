@@ -2,6 +2,7 @@ import { Button, Paper, Skeleton, Stack, Text, TextInput } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate, useParams } from '@tanstack/react-router';
 import { useState } from 'react';
+import { errorInPlaceOf } from '../client/error-in-place.ts';
 import { useMay } from '../client/may.ts';
 import {
   cloneDatasource,
@@ -35,7 +36,7 @@ export function DatasourcePage() {
   const ids = useParams({ from: '/shell/t/$tenantID/datasources/$datasourceID' });
   const source = useQuery(datasourceRead(ids));
   const forms = useQuery(datasourceFormsRead(ids.tenantID));
-  const error = source.error ?? forms.error;
+  const error = errorInPlaceOf(source, forms);
   if (error)
     return (
       <>

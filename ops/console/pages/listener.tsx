@@ -3,6 +3,7 @@ import { Button, Paper, Skeleton, Stack, Tabs } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
+import { errorInPlaceOf } from '../client/error-in-place.ts';
 import { refusalsRead } from '../client/listener-deliveries.ts';
 import {
   connectionsRead,
@@ -39,7 +40,9 @@ export function ListenerPage() {
   const ids = useParams({ from });
   const view = useSearch({ from });
   const navigate = useNavigate({ from: '/t/$tenantID/listeners/$listenerID' });
-  const { data: listener, error, refetch } = useQuery(listenerRead(ids));
+  const read = useQuery(listenerRead(ids));
+  const { data: listener, refetch } = read;
+  const error = errorInPlaceOf(read);
   const hasAddress = listener !== undefined && listener.webhookPaths.length > 0;
   const { data: refusals = [] } = useQuery({ ...refusalsRead(ids), enabled: hasAddress });
   const show = (next: ListenerView) => void navigate({ search: parseListenerView({ ...next }) });

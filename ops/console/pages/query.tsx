@@ -3,6 +3,7 @@ import { Button, Paper, Skeleton, Tabs, Text } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { useRef, useState } from 'react';
+import { errorInPlaceOf } from '../client/error-in-place.ts';
 import { useMay } from '../client/may.ts';
 import {
   cloneDataQuery,
@@ -45,7 +46,7 @@ export function QueryPage() {
   const ids = useParams({ from });
   const query = useQuery(dataQueryRead(ids));
   const forms = useQuery(queryFormsRead(ids.tenantID));
-  const error = query.error ?? forms.error;
+  const error = errorInPlaceOf(query, forms);
   if (error)
     return (
       <>

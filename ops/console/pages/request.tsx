@@ -1,6 +1,7 @@
 import { Container, Paper, Skeleton, Stack, Text } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
+import { errorInPlaceOf } from '../client/error-in-place.ts';
 import { requestRead, requestsRead } from '../client/reads.ts';
 import { referenceRead } from '../client/references.ts';
 import { body, rest } from '../client/rest.ts';
@@ -18,7 +19,9 @@ type Request = Schemas['CollectionRequest'];
 /** A question that a run waits for, and the way to answer it. */
 export function RequestPage() {
   const { tenantID, requestID } = useParams({ from: '/shell/t/$tenantID/inbox/$requestID' });
-  const { data: request, error, refetch } = useQuery(requestRead(tenantID, requestID));
+  const read = useQuery(requestRead(tenantID, requestID));
+  const { data: request, refetch } = read;
+  const error = errorInPlaceOf(read);
   const queries = useQueryClient();
   const send = useMutation({
     mutationFn: (submittedData: Answer) => {

@@ -2,6 +2,7 @@ import { Button, Container, Group, Paper, Skeleton, Stack, Text, Textarea } from
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
 import { useState } from 'react';
+import { errorInPlaceOf } from '../client/error-in-place.ts';
 import { useMay } from '../client/may.ts';
 import { useMemberNames } from '../client/members.ts';
 import { meRead } from '../client/reads.ts';
@@ -23,7 +24,9 @@ import { Ago, Moment } from '../ui/time.tsx';
 /** A call of a tool over MCP: what is called, by whose rights, and the decision. */
 export function ToolCallPage() {
   const ids = useParams({ from: '/shell/t/$tenantID/inbox/calls/$toolCallID' });
-  const { data: call, error, refetch } = useQuery(toolCallRead(ids));
+  const read = useQuery(toolCallRead(ids));
+  const { data: call, refetch } = read;
+  const error = errorInPlaceOf(read);
   const callerOf = useCallerName(ids.tenantID);
   const nameOf = useMemberNames(ids.tenantID);
   if (error)

@@ -2,6 +2,7 @@ import { Skeleton } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { lazy, Suspense, useState } from 'react';
+import { errorInPlaceOf } from '../client/error-in-place.ts';
 import { kindsRead, workflowRead } from '../client/workflows.ts';
 import { Editor } from '../editor/editor.tsx';
 import { PageTitle } from '../ui/page.tsx';
@@ -21,7 +22,7 @@ export function WorkflowPage() {
   const kinds = useQuery(kindsRead(ids.tenantID));
   // Another number makes an editor that knows nothing of the one before.
   const [reading, setReading] = useState(0);
-  const error = workflow.error ?? kinds.error;
+  const error = errorInPlaceOf(workflow, kinds);
   if (error)
     return (
       <>

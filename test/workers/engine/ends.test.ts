@@ -108,14 +108,10 @@ describe('an end', () => {
 
     await eventually(async () => expect(await deployment.read(id)).toMatchObject({ status: 'COMPLETED' }));
     const events = await deployment.events(id);
-    expect(events.map(({ node_id, status }) => `${node_id} ${status}`)).toEqual([
-      'start SUCCESS',
-      'first RUNNING',
-      'other RUNNING',
-      'first SUCCESS',
-      'other CANCELLED',
-      'null COMPLETED',
-    ]);
+    const told = events.map(({ node_id, status }) => `${node_id} ${status}`);
+    expect(told.slice(0, 3)).toEqual(['start SUCCESS', 'first RUNNING', 'other RUNNING']);
+    // A slow process has no room for the end in the commit of the start: then the disabled node is passed over before it.
+    expect(told.slice(told.indexOf('first SUCCESS'))).toEqual(['first SUCCESS', 'other CANCELLED', 'null COMPLETED']);
   });
 
   test.each([
