@@ -57,6 +57,18 @@ describe.each(names)('%s', (name) => {
     for (const { args } of examples) expect([...declared]).toEqual(expect.arrayContaining(Object.keys(args)));
     if (name !== 'greeting') expect(workflowOptions.canvas?.notes.length).toBeGreaterThan(1);
   });
+
+  test('makes only tables, functions and triggers with names that a second installation can number', async () => {
+    const sample = await readSample(name);
+    const made = (one: Sample) =>
+      one.setup.flatMap(
+        (sql) =>
+          /^create (?:or replace )?(?:table|index|function|trigger) (?:if not exists )?(\w+)/.exec(sql)?.[1] ?? [],
+      );
+
+    expect(made(sample).filter((one) => !one.startsWith('sample_'))).toEqual([]);
+    expect(made(numbered(sample, 2, randomUUID))).toEqual(made(sample).map((one) => `${one}_2`));
+  });
 });
 
 const Explained = z.object({

@@ -1,21 +1,11 @@
 import { queryOptions } from '@tanstack/react-query';
-import {
-  type ChosenDatasource,
-  numbered,
-  replaced,
-  titleOf,
-  withDatasources,
-  withNumber,
-} from '#ops/samples/prepare.ts';
-import type { Sample, SampleItem } from '#ops/samples/read.ts';
+import { type ChosenDatasource, numbered, replaced, withDatasources, withNumber } from '#ops/samples/prepare.ts';
+import type { SampleItem } from '#ops/samples/read.ts';
 import { applyImport, type Bundle, type Plan, planImport } from './bundles.ts';
 import { executeSQL } from './database.ts';
 import { body, rest } from './rest.ts';
 import { readFiles, uploadFile } from './sources.ts';
-
-/** The samples of `ops/samples`, of which the build has made one file. Here they are called templates. */
-export type Template = Sample;
-export type TemplateNeed = Sample['needs'][number];
+import { mainWorkflow, type Template } from './template.ts';
 
 export const templatesRead = queryOptions({
   queryKey: ['templates'],
@@ -26,13 +16,6 @@ export const templatesRead = queryOptions({
   },
   staleTime: Number.POSITIVE_INFINITY,
 });
-
-/** The workflow that the first example runs. */
-export function mainWorkflow({ items, examples, name }: Template) {
-  const workflow = items.find(({ id }) => id === examples[0]?.workflowID);
-  if (workflow?.type !== 'workflow') throw new Error(`The template ${name} has no workflow`);
-  return workflow;
-}
 
 export interface Choices {
   /** Datasources by the names of needs. */
@@ -165,18 +148,4 @@ async function uploadFiles(tenantID: string, items: readonly SampleItem[]): Prom
     ids.set(id, (known ?? (await uploadFile(tenantID, file))).fileID);
   }
   return ids;
-}
-
-/** The titles of what an installation adds, by type, in the order of the template. */
-export function titlesIn({ items, variables }: Template): { type: Bundled['type']; title: string }[] {
-  const assets = items.flatMap((item) => {
-    const title = titleOf(item);
-    return item.type === 'file' || title === undefined ? [] : [{ type: item.type, title }];
-  });
-  return [...assets, ...variables.map(({ name }) => ({ type: 'variable' as const, title: name }))];
-}
-
-/** The tables that an installation makes in the database of the tenant. */
-export function tablesIn({ setup }: Template): string[] {
-  return setup.flatMap((sql) => /^create table if not exists (\w+)/.exec(sql)?.[1] ?? []);
 }

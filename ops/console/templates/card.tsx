@@ -1,7 +1,7 @@
 import { Text } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { useMemo } from 'react';
-import type { Template } from '../client/templates.ts';
+import type { Template } from '../client/template.ts';
 import type { Kinds } from '../graph/kinds.ts';
 import { SmallPicture } from './small-picture.tsx';
 import { graphOf, marksOf } from './words.ts';

@@ -5,19 +5,13 @@ import { Link, useNavigate } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
 import { PlanTable } from '../bundle/plan-table.tsx';
 import { typeWords } from '../bundle/words.ts';
+import type { Plan } from '../client/bundles.ts';
 import { type Permission, useMay } from '../client/may.ts';
+import { isNewRead } from '../client/overview.ts';
 import { referenceRead } from '../client/references.ts';
 import { setSampleInput } from '../client/sample-input.ts';
-import {
-  type Choices,
-  installTemplate,
-  mainWorkflow,
-  presenceRead,
-  type Template,
-  tablesIn,
-  titlesIn,
-  updateInstalled,
-} from '../client/templates.ts';
+import { mainWorkflow, type Template, tablesIn, titlesIn } from '../client/template.ts';
+import { type Choices, installTemplate, type Prepared, presenceRead, updateInstalled } from '../client/templates.ts';
 import { rememberTestInput } from '../testing/test-settings.ts';
 import { countOf } from '../ui/count.ts';
 import { Form } from '../ui/form.tsx';
@@ -35,7 +29,7 @@ export function Install({ tenantID, template }: Props) {
   const queries = useQueryClient();
   const navigate = useNavigate();
   const may = useMay();
-  const [given, setGiven] = useState<Readonly<Record<string, string | undefined>>>(() => newSecrets(template));
+  const [given, setGiven] = useState<Given>(() => newSecrets(template));
   const [isScheduled, setScheduled] = useState(false);
   const [isUpdate, setUpdate] = useState(false);
   const { datasources, isComplete } = useDatasources(tenantID, template, given);
@@ -57,8 +51,8 @@ export function Install({ tenantID, template }: Props) {
       const args = template.examples[0]?.args ?? {};
       rememberTestInput(workflowID, args);
       setSampleInput(workflowID, args);
-      // The page of the list must not say that there is none.
-      queries.removeQueries({ queryKey: ['workflows', tenantID] });
+      // Home must not say that there is none.
+      queries.setQueryData(isNewRead(tenantID).queryKey, false);
       await navigate({ to: '/t/$tenantID/workflows/$workflowID', params: { tenantID, workflowID }, search: {} });
       await queries.invalidateQueries();
     },
@@ -73,7 +67,7 @@ export function Install({ tenantID, template }: Props) {
     );
   const { next, update } = presence.data ?? {};
   const title = next && mainWorkflow(next.template).payload.title;
-  const hasCronJob = template.items.some(({ type }) => type === 'cronJob');
+  const isSame = update?.plan.items.every(({ action }) => action === 'unchanged') ?? false;
   return (
     <Panel>
       {presence.error && <Problem error={presence.error} onRetry={() => void presence.refetch()} />}
@@ -84,7 +78,7 @@ export function Install({ tenantID, template }: Props) {
             type="submit"
             fullWidth
             loading={install.isPending}
-            disabled={!presence.data || (!isUpdate && !isComplete)}
+            disabled={!presence.data || (isUpdate ? isSame : !isComplete)}
           >
             {isUpdate ? 'Bring it up to the template' : title ? `Install “${title}”` : 'Install'}
           </Button>
@@ -103,31 +97,68 @@ export function Install({ tenantID, template }: Props) {
           </Radio.Group>
         )}
         {isUpdate && update ? (
-          <PlanTable plan={update.plan} />
+          <Update plan={update.plan} isSame={isSame} />
         ) : (
-          <>
-            {template.needs.map((need) => (
-              <Need
-                key={need.kind === 'ai' ? 'ai' : need.name}
-                {...{ tenantID, need }}
-                value={need.kind === 'ai' ? undefined : given[need.name]}
-                onChange={(value) => need.kind !== 'ai' && setGiven({ ...given, [need.name]: value })}
-              />
-            ))}
-            {hasCronJob && (
-              <Checkbox
-                label="Start by its schedule from now on"
-                description="Else its cron job is paused until you switch it on"
-                checked={isScheduled}
-                onChange={({ currentTarget }) => setScheduled(currentTarget.checked)}
-              />
-            )}
-            {next && <Adds tenantID={tenantID} template={next.template} />}
-          </>
+          <NewOne {...{ tenantID, template, given, isScheduled, next }} onGiven={setGiven} onScheduled={setScheduled} />
         )}
       </Form>
     </Panel>
   );
+}
+
+type Given = Readonly<Record<string, string | undefined>>;
+
+interface NewOneProps extends Props {
+  /** Ids of datasources and secrets, by the names of needs. */
+  given: Given;
+  onGiven: (given: Given) => void;
+  isScheduled: boolean;
+  onScheduled: (isScheduled: boolean) => void;
+  next: Prepared | undefined;
+}
+
+/** Asks for what the template needs, and says what it adds. */
+function NewOne({ tenantID, template, given, onGiven, isScheduled, onScheduled, next }: NewOneProps) {
+  return (
+    <>
+      {template.needs.map((need) => (
+        <Need
+          key={need.kind === 'ai' ? 'ai' : need.name}
+          {...{ tenantID, need }}
+          value={need.kind === 'ai' ? undefined : given[need.name]}
+          onChange={(value) => need.kind !== 'ai' && onGiven({ ...given, [need.name]: value })}
+        />
+      ))}
+      {template.items.some(({ type }) => type === 'cronJob') && (
+        <Checkbox
+          label="Start by its schedule from now on"
+          description="Otherwise its cron job is disabled, until you enable it on its page"
+          checked={isScheduled}
+          onChange={({ currentTarget }) => onScheduled(currentTarget.checked)}
+        />
+      )}
+      {next && <Adds tenantID={tenantID} template={next.template} />}
+    </>
+  );
+}
+
+function Update({ plan, isSame }: { plan: Plan; isSame: boolean }) {
+  return (
+    <>
+      {isSame && <Notice tone="ok">It is as the template has it.</Notice>}
+      <PlanTable plan={withoutTables(plan)} />
+    </>
+  );
+}
+
+/** The tables came with the installation, so that nothing has to be said of them. */
+function withoutTables(plan: Plan): Plan {
+  const items = plan.items.map((item) => ({
+    ...item,
+    tables: [],
+    warnings: item.warnings.filter((warning) => !item.tables.some((table) => warning.includes(table))),
+  }));
+  return { ...plan, items };
 }
 
 function Panel({ children }: { children: ReactNode }) {
@@ -179,7 +210,7 @@ function Adds({ tenantID, template }: Props) {
 }
 
 /** The chosen datasources with their types. */
-function useDatasources(tenantID: string, { needs }: Template, given: Readonly<Record<string, string | undefined>>) {
+function useDatasources(tenantID: string, { needs }: Template, given: Given) {
   const wanted = needs.filter((need) => need.kind === 'datasource');
   const chosen = wanted.flatMap(({ name }) => (given[name] === undefined ? [] : [{ name, id: given[name] }]));
   const reads = useQueries({ queries: chosen.map(({ id }) => referenceRead(tenantID, 'datasource', id)) });
@@ -198,7 +229,7 @@ function newSecrets({ needs }: Template): Record<string, string> {
   return Object.fromEntries(needs.flatMap((need) => (need.kind === 'secret' ? [[need.name, secret()]] : [])));
 }
 
-function secretsIn({ needs }: Template, given: Readonly<Record<string, string | undefined>>): Record<string, string> {
+function secretsIn({ needs }: Template, given: Given): Record<string, string> {
   return Object.fromEntries(
     needs.flatMap((need) => (need.kind === 'secret' ? [[need.name, given[need.name] ?? '']] : [])),
   );

@@ -1,12 +1,14 @@
 import { useMemo } from 'react';
 import { drawingOf } from '../graph/drawing.ts';
-import { exitsOf, partOfSide, type ShownExit } from '../graph/exits.ts';
+import { type Exit, exitOfEdge, exitsOf, NEXT, partOfSide } from '../graph/exits.ts';
 import { type Kinds, wordsOf } from '../graph/kinds.ts';
 import { HEIGHT, pathBy, WIDTH } from '../graph/lay-out.ts';
 import type { Point, ShownGraph } from '../graph/shown.ts';
 import { outlines } from '../ui/outlines.ts';
 
 const MARGIN = 16;
+/** The line of the name of an exit, below its handle. */
+const EXIT_BELOW = 16;
 
 interface Props {
   graph: ShownGraph;
@@ -34,6 +36,14 @@ export function LargePicture({ graph, kinds, titleOf, label }: Props) {
       {drawn.lines.map(({ id, path }) => (
         <path key={id} className="picture-line" d={path} />
       ))}
+      {drawn.lines.map(
+        ({ id, name, at }) =>
+          name !== undefined && (
+            <text key={id} className="picture-exit" x={at.x} y={at.y + EXIT_BELOW}>
+              {name}
+            </text>
+          ),
+      )}
       {graph.nodes.map(({ id, type }) => (
         <Card key={id} at={drawn.positions.get(id)} type={type} kinds={kinds} title={titleOf(id)} />
       ))}
@@ -70,12 +80,13 @@ function picture(graph: ShownGraph, kinds: Kinds) {
     if (!from || !to || !step || bodies.returns.has(id)) return [];
     const own = exits.get(source);
     const ofBox = boxes.get(source);
-    const isOfBox = ofBox !== undefined && sourceHandle !== kinds[step.type]?.bodyExit;
+    const leftBy = exitOfEdge(kinds[step.type], step.data, sourceHandle);
+    const isOfBox = ofBox !== undefined && leftBy !== kinds[step.type]?.bodyExit;
     const side = isOfBox ? { ...ofBox, exits: own?.box } : { ...from, width: WIDTH, height: HEIGHT, exits: own?.card };
-    const all: readonly ShownExit[] | ReturnType<typeof exitsOf> = side.exits ?? exitsOf(kinds[step.type], step.data);
+    const all: readonly Exit[] = side.exits ?? exitsOf(kinds[step.type], step.data);
     const index = Math.max(
       0,
-      all.findIndex((exit) => exit.id === sourceHandle),
+      all.findIndex((exit) => exit.id === leftBy),
     );
     const ends = {
       sourceX: side.x + side.width * partOfSide(all, index),
@@ -83,7 +94,9 @@ function picture(graph: ShownGraph, kinds: Kinds) {
       targetX: to.x + WIDTH / 2,
       targetY: to.y,
     };
-    return [{ id, path: pathBy(ends, ways.get(id) ?? []) }];
+    const name = all[index]?.name;
+    const at = { x: ends.sourceX, y: ends.sourceY };
+    return [{ id, path: pathBy(ends, ways.get(id) ?? []), at, name: name === NEXT ? undefined : name }];
   });
   const rects = [
     ...[...positions.values()].map(({ x, y }) => ({ x, y, width: WIDTH, height: HEIGHT })),

@@ -4,7 +4,7 @@ import { useQuery } from '@tanstack/react-query';
 import { lazy, Suspense } from 'react';
 import { useMay } from '../client/may.ts';
 import { aiConfigRead } from '../client/settings.ts';
-import type { TemplateNeed } from '../client/templates.ts';
+import type { TemplateNeed } from '../client/template.ts';
 import { Copy } from '../ui/copy.tsx';
 import { Notice } from '../ui/notice.tsx';
 import { Picker } from '../ui/picker.tsx';

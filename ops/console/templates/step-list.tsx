@@ -1,7 +1,7 @@
-import type { Template } from '../client/templates.ts';
+import type { Template } from '../client/template.ts';
 import { type Kinds, wordsOf } from '../graph/kinds.ts';
 import type { ShownGraph } from '../graph/shown.ts';
-import { summaryOf } from '../graph/summary.ts';
+import { MAX_LINE, summaryOf } from '../graph/summary.ts';
 import { Icon } from '../ui/icon.tsx';
 import { namedIn, shownTitle } from './words.ts';
 
@@ -12,7 +12,8 @@ export function TemplateSteps({ template, graph, kinds }: { template: Template; 
     <ol className="template-steps">
       {graph.nodes.map(({ id, type, data }) => {
         const { word, group, icon } = wordsOf(type, kinds[type]);
-        const line = summaryOf(type, data, named);
+        const summary = summaryOf(type, data, named);
+        const line = summary.length < MAX_LINE ? summary : `${summary.slice(0, -1)}…`;
         return (
           <li key={id}>
             <span className="node-icon" data-group={group}>

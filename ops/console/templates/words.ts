@@ -1,4 +1,4 @@
-import { mainWorkflow, type Template } from '../client/templates.ts';
+import { mainWorkflow, type Template } from '../client/template.ts';
 import type { ShownGraph } from '../graph/shown.ts';
 import type { Named } from '../graph/summary.ts';
 

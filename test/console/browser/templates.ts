@@ -19,6 +19,7 @@ export function templateTests(stage: () => Stage): void {
     await install.getByRole('button', { name: 'Install “Order approval”' }).click();
     await page.getByRole('heading', { name: 'Order approval' }).waitFor();
 
+    await page.locator('.canvas-note').first().waitFor();
     await page.getByRole('button', { name: 'Test', exact: true }).click();
     const dialog = page.getByRole('dialog');
     await expect.poll(() => dialog.getByLabel('total').inputValue()).toBe('120');
@@ -32,11 +33,16 @@ export function templateTests(stage: () => Stage): void {
     await page.getByText('Newest runs').waitFor();
     expect(await first.count()).toBe(0);
 
+    const [workflow] = (await client.get('T/workflows')).body.workflows;
     await page.getByRole('link', { name: 'Workflows' }).click();
     await page.getByRole('link', { name: 'Start from a template' }).click();
     await page.getByRole('link', { name: 'Order approval' }).click();
     await install.getByRole('radio', { name: 'Bring the one that is here up to the template' }).check();
-    await install.getByRole('table').getByText('As it is').first().waitFor();
+    await install.getByText('It is as the template has it.').waitFor();
+    await client.patch(`T/workflows/${workflow.id}`, { workflowDescription: 'Mine' });
+    await page.reload();
+    await install.getByRole('radio', { name: 'Bring the one that is here up to the template' }).check();
+    await install.getByRole('row', { name: /Workflow Changed/ }).waitFor();
     await expectAccessible(page, { name: 'template-again', shows: 'It is here already' });
     await install.getByRole('radio', { name: 'Install another one, with tables of its own' }).check();
     await install.getByRole('button', { name: 'Install “Order approval 2”' }).click();
@@ -99,5 +105,11 @@ export function templateTests(stage: () => Stage): void {
     const { cronJobs } = (await client.get('T/cronjobs')).body;
     expect(cronJobs).toMatchObject([{ cronJobTitle: 'Sync of contacts', cronJobEnabled: false }]);
     await page.getByText('Write the rows there').first().waitFor();
+    await page.getByRole('link', { name: 'Cron jobs' }).click();
+    await page.getByRole('link', { name: 'Sync of contacts' }).click();
+    await page.getByText('none happens until the job is enabled').waitFor();
+    await page.getByRole('button', { name: 'Enable' }).click();
+    await page.getByRole('button', { name: 'Pause' }).waitFor();
+    expect((await client.get('T/cronjobs')).body.cronJobs).toMatchObject([{ state: 'scheduled' }]);
   });
 }

@@ -1,0 +1,28 @@
+import { titleOf } from '#ops/samples/prepare.ts';
+import type { Sample } from '#ops/samples/read.ts';
+import type { BundledType } from './bundles.ts';
+
+/** The samples of `ops/samples`, of which the build has made one file. Here they are called templates. */
+export type Template = Sample;
+export type TemplateNeed = Sample['needs'][number];
+
+/** The workflow that the first example runs. */
+export function mainWorkflow({ items, examples, name }: Template) {
+  const workflow = items.find(({ id }) => id === examples[0]?.workflowID);
+  if (workflow?.type !== 'workflow') throw new Error(`The template ${name} has no workflow`);
+  return workflow;
+}
+
+/** The titles of what an installation adds, by type, in the order of the template. */
+export function titlesIn({ items, variables }: Template): { type: BundledType; title: string }[] {
+  const assets = items.flatMap((item) => {
+    const title = titleOf(item);
+    return item.type === 'file' || title === undefined ? [] : [{ type: item.type, title }];
+  });
+  return [...assets, ...variables.map(({ name }) => ({ type: 'variable' as const, title: name }))];
+}
+
+/** The tables that an installation makes in the database of the tenant. */
+export function tablesIn({ setup }: Template): string[] {
+  return setup.flatMap((sql) => /^create table if not exists (\w+)/.exec(sql)?.[1] ?? []);
+}
