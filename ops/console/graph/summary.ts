@@ -11,8 +11,8 @@ export function summaryOf(type: string, data: Config, named: Named): string {
   return (line ?? textOf(data.description)).replace(/\s+/g, ' ').trim().slice(0, MAX_LINE);
 }
 
-/** More is never seen. */
-const MAX_LINE = 120;
+/** More is never seen of a card. */
+export const MAX_LINE = 120;
 
 const NO_ID = '00000000-0000-4000-8000-000000000000';
 
