@@ -5,7 +5,7 @@ import { type Draft, partBody } from '#ops/console/editor/draft.ts';
 import { outdatedSteps } from '#ops/console/testing/outdated.ts';
 import { partAlone, partUpTo, type TestedPart } from '#ops/console/testing/part-of-graph.ts';
 import { type Pin, pinOf, pinsOf, withPin } from '#ops/console/testing/pins.ts';
-import { briefOf, noResults, resultsAfter } from '#ops/console/testing/results.ts';
+import { briefOf, noResults, omittedOutputs, resultsAfter } from '#ops/console/testing/results.ts';
 import { runSync } from '#shared/concurrency/cooperative.ts';
 import { checkGraph } from '#shared/workflow/graph/graph.ts';
 import { draft, kinds } from './drafts.ts';
@@ -225,4 +225,25 @@ test('a loop that a test has left at the step that it was to reach is no cancell
   expect(isCut('COMPLETED', true)).toBe(true);
   expect(isCut('CANCELLED', true)).toBe(false);
   expect(isCut('COMPLETED', false)).toBe(false);
+});
+
+test('a large output is read from the run that has it, also after a later test of another step', () => {
+  const event = (nodeID: string, more: object) => ({
+    ...{ nodeID, frame: [], status: 'SUCCESS', exit: null, seq: 3, attempt: 1, output: null },
+    ...more,
+  });
+  const run = (instanceID: string, ...timeline: object[]) => ({ instanceID, timeline }) as never;
+  const whole = run('1', event('fetch', { outputOmitted: true }), event('mail', {}));
+  const later = run(
+    '2',
+    event('fetch', { outputOmitted: true, isPinned: true }),
+    event('mail', { outputOmitted: true }),
+  );
+  const first = resultsAfter(noResults, whole, { isPartial: false });
+  const results = resultsAfter(first, later, { isPartial: true });
+  const found = omittedOutputs(results, ['fetch', 'mail', 'start']);
+  expect(found.map(({ instanceID, event: { nodeID } }) => `${nodeID} of ${instanceID}`)).toEqual([
+    'fetch of 1',
+    'mail of 2',
+  ]);
 });

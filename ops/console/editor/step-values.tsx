@@ -5,13 +5,13 @@ import { useMay } from '../client/may.ts';
 import { knownVariablesRead } from '../client/variables.ts';
 import { OfferedInCode } from '../code/offered.ts';
 import type { Kinds } from '../graph/kinds.ts';
-import type { Results } from '../testing/results.ts';
+import { omittedOutputs, type Results } from '../testing/results.ts';
 import { ValuesOfStep } from '../values/context.ts';
 import { ValueField } from '../values/field.tsx';
 import { scopeOf } from '../values/scope.ts';
 import type { Draft, DraftNode } from './draft.ts';
 import type { Tested } from './test-results.tsx';
-import { firstStep, type Known, valuesAt } from './values-at-step.ts';
+import { type Known, valuesAt } from './values-at-step.ts';
 
 interface Props {
   tenantID: string;
@@ -33,9 +33,8 @@ export function StepValues({ tenantID, draft, node, kinds, testID, tested, resul
   const input = useInputOfRun({ tenantID, instanceID: testID });
   const [needed, setNeeded] = useState<ReadonlySet<string>>(new Set());
   const onNeed = useCallback((steps: readonly string[]) => setNeeded((before) => before.union(new Set(steps))), []);
-  // The result of a step may be of an earlier test than the last one.
-  const omitted = [...needed].flatMap((id) => omittedOf(results, id) ?? []);
-  const reads = omitted.map(({ run: { instanceID }, event }) => wholeOutputRead({ tenantID, instanceID }, event));
+  const omitted = omittedOutputs(results, needed);
+  const reads = omitted.map(({ instanceID, event }) => wholeOutputRead({ tenantID, instanceID }, event));
   const read = useQueries({ queries: reads, combine: byNode });
   const around = useSteadyOthers(draft, node.id);
   const known: Known = useMemo(
@@ -59,12 +58,6 @@ export function StepValues({ tenantID, draft, node, kinds, testID, tested, resul
 
 function byNode(results: readonly { data: WholeOutput | undefined }[]): ReadonlyMap<string, unknown> {
   return new Map(results.flatMap(({ data }) => (data ? [[data.nodeID, data.output] as const] : [])));
-}
-
-function omittedOf(results: Results, id: string) {
-  const result = results.get(id);
-  const event = firstStep(result?.steps)?.last;
-  return result && event?.outputOmitted === true ? { run: result.run, event } : undefined;
 }
 
 /** The draft as it was when another step or an edge last changed: what a step can name does not depend on its own fields. */

@@ -1,11 +1,12 @@
 import { nodesBefore } from '#shared/workflow/graph/nodes-before.ts';
 import { ANY, assignmentsOf, inputShape, resultShape, shapeOf } from '#shared/workflow/nodes/results.ts';
 import { compileTemplate } from '#shared/workflow/templates/expressions.ts';
-import type { NodeSteps, Step } from '../client/run-steps.ts';
+import type { NodeSteps } from '../client/run-steps.ts';
 import { exitOfEdge } from '../graph/exits.ts';
 import { type Kinds, wordsOf } from '../graph/kinds.ts';
 import { resultName } from '../graph/result-name.ts';
 import { bodiesAround, bodiesOf } from '../graph/shape.ts';
+import { firstStep } from '../testing/results.ts';
 import { isObject } from '../ui/is-object.ts';
 import { resolvePath } from '../values/check.ts';
 import { partsOf, type Value, type ValueGroup, type Values } from '../values/value.ts';
@@ -182,11 +183,6 @@ function createReader(draft: Draft, kinds: Kinds, known: Known): (id: string) =>
     });
     return [{ title: 'Links to questions', values }];
   }
-}
-
-/** The work of a node for the first items, else that to look at first. */
-export function firstStep(node: NodeSteps | undefined): Step | undefined {
-  return node?.steps.find(({ frame }) => frame.every(({ iteration }) => iteration === 0)) ?? node?.shown;
 }
 
 function isPlain(value: unknown): boolean {

@@ -37,6 +37,23 @@ export function resultsAfter(before: Results, run: Run, { isPartial, tested }: T
   return found;
 }
 
+/** The outputs of these steps that were too large to come with their tests, each in the run that has it: it may be an earlier one than the last. */
+export function omittedOutputs(
+  results: Results,
+  ids: Iterable<string>,
+): { instanceID: string; event: TimelineEvent }[] {
+  return [...ids].flatMap((id) => {
+    const result = results.get(id);
+    const event = firstStep(result?.steps)?.last;
+    return result && event?.outputOmitted === true ? [{ instanceID: result.run.instanceID, event }] : [];
+  });
+}
+
+/** The work of a node for the first items, else that to look at first. */
+export function firstStep(node: NodeSteps | undefined): Step | undefined {
+  return node?.steps.find(({ frame }) => frame.every(({ iteration }) => iteration === 0)) ?? node?.shown;
+}
+
 /** The first iteration of a step that has a result for the steps after it; undefined if none has. */
 export function usableStep({ steps }: NodeSteps): Step | undefined {
   return steps.find(({ last }) => isUsable(last));
