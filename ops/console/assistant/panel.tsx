@@ -5,6 +5,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useLocation } from '@tanstack/react-router';
 import { type FormEvent, type KeyboardEvent, useEffect, useRef, useState } from 'react';
 import { chatsRead, forgetChat } from '../client/assistant.ts';
+import { every } from '../client/every.ts';
 import { takeAsked, useAsked, useOpenPage } from '../open-page/open-page.ts';
 import { Icon } from '../ui/icon.tsx';
 import { Notice } from '../ui/notice.tsx';
@@ -24,7 +25,11 @@ interface Props {
 /** The assistant at the right of every page: its conversations, and the one that goes on. */
 export function Panel({ tenantID, onClose }: Props) {
   const [chatID, setChatID] = useStored(`gantry.chat.${tenantID}`, newChat);
-  const chats = useQuery(chatsRead(tenantID));
+  const chats = useQuery({
+    ...chatsRead(tenantID),
+    // A model may be set in the settings, or by a colleague who was asked.
+    refetchInterval: every((data) => (data?.hasModel === false ? SET_MS : false)),
+  });
   const isNarrow = useMediaQuery('(max-width: 800px)', undefined, { getInitialValueInEffect: false });
   useEffect(() => {
     document.documentElement.dataset.assistant = '';
@@ -73,6 +78,8 @@ export function Panel({ tenantID, onClose }: Props) {
     </Portal>
   );
 }
+
+const SET_MS = 5_000;
 
 /** Escape closes the panel, unless a list or a menu in it is open. */
 function onKey(event: KeyboardEvent<HTMLElement>, close: () => void): void {
