@@ -133,7 +133,7 @@ export function troubleTests(stage: () => Stage): void {
   test('a query that is edited keeps what was typed when its server does not answer another reading', async () => {
     const { cluster, tenant, open, path, faults } = stage();
     const { id } = await aDataQuery(cluster, { tenant, title: 'Edited' });
-    const can = ['dataquery.read', 'dataquery.list', 'dataquery.update', 'cronjob.list'];
+    const can = ['dataquery.read', 'dataquery.list', 'dataquery.update', 'cronjob.list'] as const;
     const member = await aMember(cluster, { tenant, can });
     const page = await open(member);
     await page.goto(cluster.baseURL + path(`/queries/${id}`));
