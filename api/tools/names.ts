@@ -29,6 +29,7 @@ export const withoutTool: Readonly<Record<string, string>> = {
   streamWorkflowInstance: 'it answers with a stream, which calls of execute_workflow report as progress',
   streamAiChat: 'it answers with a stream, and a model does not ask itself',
   resumeAiChat: 'it answers with a stream',
+  stopAiChat: 'a person stops an answer, and a model would stop its own',
   createApiKey: 'its answer is a credential, which a model must not see',
   cloneApiKey: 'its answer is a credential, which a model must not see',
   approveToolCall: 'a person decides it, and a model must not',

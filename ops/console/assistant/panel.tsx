@@ -159,12 +159,12 @@ function Conversation({ tenantID, chatID }: { tenantID: string; chatID: string }
     setText('');
     await chat.ask(question, await where());
   };
-  const askNow = useRef(ask);
-  askNow.current = ask;
+  const chooseNow = useRef(choose);
+  chooseNow.current = choose;
   useEffect(() => {
     if (asked === undefined || !isRead) return;
     const question = takeAsked();
-    if (question !== undefined) void askNow.current(question);
+    if (question !== undefined) chooseNow.current(question);
   }, [asked, isRead]);
   useEffect(() => field.current?.focus(), []);
   useEffect(() => {

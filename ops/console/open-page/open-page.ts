@@ -91,7 +91,7 @@ export function stepChosen(): string | undefined {
 /** The question that the button on the page of a failed run asks. */
 export const EXPLAIN = 'Why did this run fail, and what can I do about it?';
 
-/** Opens the assistant, which asks this. */
+/** Opens the assistant, which asks this. A question that ends in "…" is left for the user to go on with. */
 export function askAssistant(text: string): void {
   question = text;
   tell();

@@ -4,6 +4,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
 import { parseListFilter } from '../client/list-filter.ts';
+import { useMay } from '../client/may.ts';
 import type { Schemas } from '../client/types.ts';
 import {
   cloneWorkflow,
@@ -12,6 +13,7 @@ import {
   workflowListRead,
   workflowUsageRead,
 } from '../client/workflows.ts';
+import { askAssistant } from '../open-page/open-page.ts';
 import { RunNow } from '../run/run-now.tsx';
 import { AssetList } from '../ui/asset-list.tsx';
 import { Confirm } from '../ui/confirm.tsx';
@@ -32,6 +34,7 @@ export function WorkflowsPage() {
   const queries = useQueryClient();
   const read = useQuery(workflowListRead(tenantID, filter));
   const [isNew, asNew] = useDisclosure(false);
+  const mayAsk = useMay()('ai.execute');
   const [doomed, setDoomed] = useState<Row>();
   const edit = (workflowID: string) =>
     navigate({ to: '/t/$tenantID/workflows/$workflowID', params: { tenantID, workflowID } });
@@ -104,6 +107,15 @@ export function WorkflowsPage() {
             >
               Start from a template
             </Button>
+            {mayAsk && (
+              <Button
+                variant="default"
+                leftSection={<Icon name="spark" size={14} />}
+                onClick={() => askAssistant('Draft a workflow that …')}
+              >
+                Describe one
+              </Button>
+            )}
             <Button leftSection={<Icon name="plus" />} onClick={asNew.open}>
               New workflow
             </Button>

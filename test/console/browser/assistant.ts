@@ -225,6 +225,12 @@ export function assistantTests(stage: () => Stage): void {
     await page.getByRole('region', { name: 'Query', exact: true }).getByText('generate_series').waitFor();
     expect(await page.getByRole('textbox', { name: 'Title' }).inputValue()).toBe('Twice');
     await panel().getByRole('button', { name: 'Close the assistant' }).click();
+
+    await go(path('/workflows'));
+    await page.getByRole('button', { name: 'Describe one' }).click();
+    const message = panel().getByRole('textbox', { name: 'Message' });
+    await expect.poll(() => message.inputValue()).toBe('Draft a workflow that ');
+    await panel().getByRole('button', { name: 'Close the assistant' }).click();
     await client().delete('T/ai-config');
   });
 
