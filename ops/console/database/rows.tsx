@@ -102,7 +102,7 @@ export function Rows({ ids, table, view, onView }: Props) {
       {doomed && (
         <Confirm
           title="Delete the row"
-          question={`The row with ${JSON.stringify(keyOf(table, doomed))} is deleted.`}
+          question={`The row with ${keyWords(keyOf(table, doomed))} is deleted.`}
           verb="Delete"
           onConfirm={() => deleteRow(ids, keyOf(table, doomed)).finally(refresh)}
           onClose={() => setDoomed(undefined)}
@@ -235,4 +235,12 @@ function readFilter(q: string | undefined): { column: string; operator: string; 
   } catch {
     return undefined;
   }
+}
+
+/** Columns with their values, as in `id 5 and day 2026-03-02`. */
+function keyWords(key: Row): string {
+  const words = Object.entries(key).map(
+    ([name, value]) => `${name} ${typeof value === 'string' ? value : JSON.stringify(value)}`,
+  );
+  return words.join(' and ');
 }
