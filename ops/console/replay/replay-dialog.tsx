@@ -1,6 +1,7 @@
 import { Button, Checkbox, Group, Modal, Select, Skeleton, Stack, Text } from '@mantine/core';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { Fragment, useState } from 'react';
+import { errorInPlaceOf } from '../client/error-in-place.ts';
 import { listenerRead } from '../client/listeners.ts';
 import { type ReplayedEvent, recentEventsRead, replayInShadow, type Shadow } from '../client/shadow-replay.ts';
 import type { Schemas } from '../client/types.ts';
@@ -93,7 +94,7 @@ function Events({
       await Promise.all(Array.from({ length: AT_ONCE }, work));
     },
   });
-  const error = events.error ?? listener.error;
+  const error = errorInPlaceOf(events, listener);
   if (error) return <Problem error={error} onRetry={() => void events.refetch()} />;
   if (!events.data || !listener.data) return <Skeleton h={200} />;
   if (events.data.length === 0) return <Text size="sm">The listener has received nothing yet.</Text>;

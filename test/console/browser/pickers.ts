@@ -126,7 +126,7 @@ export function pickerTests(stage: () => Stage): void {
     await expectAccessible(page, { name: 'picker-curl', shows: '-k is left out', schemes: ['light'] });
     await dialog.getByRole('button', { name: 'Fill the step' }).click();
     await expect
-      .poll(() => page.getByRole('textbox', { name: 'URL' }).textContent())
+      .poll(() => page.getByRole('textbox', { name: 'URL' }).inputValue())
       .toBe('https://api.example/items/1');
     await page.getByRole('button', { name: 'Save draft' }).click();
     await page.getByText('Version 2, a draft').waitFor();

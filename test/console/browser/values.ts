@@ -44,7 +44,7 @@ export function valueTests(stage: () => Stage): void {
     await page.getByRole('textbox', { name: 'Find a value' }).press('ArrowDown');
     await page.keyboard.press('ArrowDown');
     await page.keyboard.press('Enter');
-    await expect.poll(() => url.textContent()).toBe('https://shop.example/{{ctx.input.orderID}}');
+    await expect.poll(() => url.inputValue()).toBe('https://shop.example/{{ctx.input.orderID}}');
     await panel.getByText('"https://shop.example/o-1"').waitFor();
 
     // The output was too large to come with the test.
