@@ -121,10 +121,15 @@ export function CronJobForm({ tenantID, job, onSaved, onClose }: Props) {
           value={draft.inputs as Readonly<Record<string, unknown>> | undefined}
           onChange={(inputs) => set({ inputs })}
           faultOf={(key) => within.get(`inputValues.${key}`)}
-          other={inputs}
+          other={
+            <details className="group">
+              <summary>Inputs as JSON</summary>
+              {inputs}
+            </details>
+          }
         />
       ) : (
-        inputs
+        draft.subject !== '' && inputs
       )}
       <details className="group">
         <summary>If something is in the way</summary>

@@ -51,7 +51,7 @@ export function Schedule({ value, onChange, fault }: Props) {
           label="Schedule"
           description="Minute, hour, day, month, day of the week: 0 9 * * 1-5 is 9:00 on weekdays"
           required
-          ff="monospace"
+          styles={{ input: { fontFamily: 'var(--mantine-font-family-monospace)' } }}
           value={value}
           error={fault}
           onChange={({ currentTarget }) => onChange(currentTarget.value)}

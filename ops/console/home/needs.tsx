@@ -6,6 +6,7 @@ import { useMay } from '../client/may.ts';
 import type { Overview } from '../client/overview.ts';
 import { toolCallsRead } from '../client/tool-approvals.ts';
 import { countOf } from '../ui/count.ts';
+import { Ago } from '../ui/time.tsx';
 import { Words } from '../ui/words.tsx';
 import { RunLine } from './run-line.tsx';
 
@@ -80,15 +81,17 @@ function Section({ title, of: { count }, children }: { title: string; of: Counte
 function Questions({ tenantID, questions }: { tenantID: string; questions: NonNullable<Overview['questions']> }) {
   return (
     <Section title="Questions that wait for an answer" of={questions}>
-      {questions.newest.map(({ collectionRequestID, title, nodeID }) => (
-        <Link
-          key={collectionRequestID}
-          className="link"
-          to="/t/$tenantID/inbox/$requestID"
-          params={{ tenantID, requestID: collectionRequestID }}
-        >
-          <bdi>{title ?? nodeID}</bdi>
-        </Link>
+      {questions.newest.map(({ collectionRequestID, title, nodeID, createdAt }) => (
+        <div key={collectionRequestID}>
+          <Link
+            className="link"
+            to="/t/$tenantID/inbox/$requestID"
+            params={{ tenantID, requestID: collectionRequestID }}
+          >
+            <bdi>{title ?? nodeID}</bdi>
+          </Link>{' '}
+          <Ago at={createdAt} />
+        </div>
       ))}
       {questions.count > questions.newest.length && (
         <Link className="link" to="/t/$tenantID/inbox" params={{ tenantID }}>

@@ -62,12 +62,14 @@ function Shown({ ids, event, onShow }: { ids: EventIDs; event: Event; onShow: Pr
           {state === 'dead' && (
             <Text size="sm">
               <strong>What to do: </strong>
-              Correct what refused it, which is an action in the{' '}
-              <Link className="link" to="/t/$tenantID/listeners/$listenerID" params={ids} search={{ tab: 'settings' }}>
-                settings
-              </Link>{' '}
-              or the body, with “Edit before”. Then redrive it: it is processed again.
+              Correct the action in the settings, or the body with “Edit before”. Then redrive it: it is processed
+              again.
             </Text>
+          )}
+          {state === 'dead' && (
+            <Link className="link" to="/t/$tenantID/listeners/$listenerID" params={ids} search={{ tab: 'settings' }}>
+              The actions of the listener
+            </Link>
           )}
           <Text size="xs" c="dimmed">
             Code <code>{error.code}</code>

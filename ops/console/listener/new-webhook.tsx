@@ -35,6 +35,11 @@ export function NewWebhook({ tenantID, form, onCreated }: Props) {
       await onCreated(listenerID);
     },
   });
+  const change = (next: Options) => {
+    // A refusal that was corrected is not one any more.
+    create.reset();
+    setOptions(next);
+  };
   useUnsaved(options !== form.data);
   const faults = faultsOf(create.error);
   return (
@@ -51,9 +56,9 @@ export function NewWebhook({ tenantID, form, onCreated }: Props) {
         form={{ schema: form.schema, uischema: shortened(form.uischema as unknown as Layout) }}
         value={options}
         faults={faultsIn('datasourceOptions', create.error)}
-        onChange={setOptions}
+        onChange={change}
       />
-      <Secret options={options} onChange={setOptions} />
+      <Secret options={options} onChange={change} />
       <Picker
         types={['workflow']}
         label="Workflow that each delivery starts"

@@ -24,24 +24,27 @@ export function Refused({ ids, datasourceID }: { ids: ListenerIDs; datasourceID:
   if (error) return <Problem error={error} onRetry={() => void refetch()} />;
   if (!data) return <Skeleton h={160} />;
   if (data.length === 0) return <Text size="sm">No delivery was refused in the last 24 hours.</Text>;
+  const isUnproven = data.some(({ status }) => status === UNPROVEN);
   return (
     <Stack gap="xs">
       <Text size="sm">
         Deliveries of the last 24 hours that this listener has not taken. If many come at once, some of them are
         recorded.
       </Text>
-      {data.some(({ status }) => status === UNPROVEN) && (
+      {isUnproven && (
         <Text size="sm">
           <strong>What to do: </strong>
-          If they come from a sender that you know, its secret and the one here differ: give both the same one.{' '}
-          <Link
-            className="link"
-            to="/t/$tenantID/datasources/$datasourceID"
-            params={{ tenantID: ids.tenantID, datasourceID }}
-          >
-            Change the secret here
-          </Link>
+          If they come from a sender that you know, its secret and the one here differ: give both the same one.
         </Text>
+      )}
+      {isUnproven && (
+        <Link
+          className="link"
+          to="/t/$tenantID/datasources/$datasourceID"
+          params={{ tenantID: ids.tenantID, datasourceID }}
+        >
+          Change the secret here
+        </Link>
       )}
       {data.map((refusal) => (
         <One key={refusal.refusalID} refusal={refusal} />

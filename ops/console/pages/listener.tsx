@@ -137,7 +137,6 @@ function Head({ ids, listener, refused }: HeadProps) {
       )}
       {refused > 0 && (
         <Notice tone="wait" title={`${countOf(refused, 'delivery', 'deliveries')} refused in the last 24 hours`}>
-          {'What a sender gets wrong is under “Refused”. '}
           <Link className="link" from="/t/$tenantID/listeners/$listenerID" to="." search={{ tab: 'refused' }}>
             Look at the reasons
           </Link>

@@ -41,7 +41,7 @@ export function MembersPage() {
         </div>
       ),
     },
-    { head: 'Standing', cell: (row) => membershipOf(row), isWide: true },
+    { head: 'Status', cell: (row) => membershipOf(row), isWide: true },
     { head: 'Last seen', cell: ({ lastSeen }) => (lastSeen ? <Ago at={lastSeen} /> : 'never'), isWide: true },
   ];
   return (

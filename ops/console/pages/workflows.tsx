@@ -98,7 +98,7 @@ export function WorkflowsPage() {
         idOf={({ id }) => id}
         titleOf={({ title }) => title}
         columns={columns}
-        empty="No workflow yet. A workflow is a graph of steps that runs by hand, at set times, or when something comes. A template is the quickest way to one."
+        empty="No workflow yet. A template is the quickest way to one."
         actions={
           <May permission="workflow.create" on="workflow:*">
             <Button

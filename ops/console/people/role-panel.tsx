@@ -84,6 +84,11 @@ export function RolePanel({ tenantID, role, onSaved, onClose }: Props) {
         error={faults.get('roleDescription')}
         onChange={(event) => set({ roleDescription: event.currentTarget.value })}
       />
+      {!isReadOnly && (
+        <Text size="xs" c="dimmed">
+          A permission brings what it needs: who may run a workflow also finds and sees it.
+        </Text>
+      )}
       <PermissionGrid
         tenantID={tenantID}
         value={draft}
@@ -97,7 +102,8 @@ export function RolePanel({ tenantID, role, onSaved, onClose }: Props) {
         fault={faults.get('rolePermissions') ?? faults.get('assetPermissions')}
       />
       {save.error && faults.size === 0 && <Problem error={save.error} />}
-      <Group gap="xs">
+      {/* It stays in view while the permissions above it are gone through. */}
+      <Group gap="xs" py="xs" pos="sticky" bottom={0} bg="var(--mantine-color-body)" style={{ zIndex: 1 }}>
         {!isReadOnly && (
           <Button size="xs" disabled={!isDirty} loading={save.isPending} onClick={() => save.mutate(draft)}>
             {role ? 'Save the role' : 'Create the role'}

@@ -148,7 +148,7 @@ export function listenerTests(stage: () => Stage): void {
     await page.getByRole('option', { name: 'GitHub' }).click();
     await page.getByRole('button', { name: 'Create' }).click();
     // Nothing is left behind by a try that was refused.
-    await page.getByLabel('Secret', { exact: true }).and(page.locator('[aria-invalid="true"]')).waitFor();
+    await page.getByText('is required', { exact: true }).waitFor();
     forgetRefusals(stage(), 400);
     await page.getByRole('button', { name: 'Make up a secret' }).click();
     await page.getByRole('button', { name: 'Copy the secret' }).waitFor();

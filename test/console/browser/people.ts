@@ -121,6 +121,9 @@ export function peopleTests(stage: () => Stage): void {
     await page.getByRole('option', { name: title }).click();
     await page.getByRole('status').getByText('Added, because it is started as a part').waitFor();
     await page.getByText('run, cancel and repeat (2)').waitFor();
+    // The button is in view, although the permissions below fill the window.
+    const button = await page.getByRole('button', { name: 'Create the role' }).boundingBox();
+    expect((button?.y ?? 9_999) + (button?.height ?? 0)).toBeLessThan(page.viewportSize()?.height ?? 0);
     await page.getByText('Comes with: run, cancel and repeat').waitFor();
     const seen = page.getByRole('region', { name: 'What a member with this role sees' });
     await seen.getByText('finds these pages: Home, Runs, Inbox, Workflows.').waitFor();
