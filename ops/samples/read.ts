@@ -54,7 +54,6 @@ const Need = z.discriminatedUnion('kind', [
     ...described,
   }),
 ]);
-export type SampleNeed = z.output<typeof Need>;
 
 const Example = z.strictObject({
   title: z.string(),

@@ -1,6 +1,6 @@
 import { titleOf } from '#ops/samples/prepare.ts';
 import type { Sample } from '#ops/samples/read.ts';
-import type { BundledType } from './bundles.ts';
+import type { Schemas } from './types.ts';
 
 /** The samples of `ops/samples`, of which the build has made one file. Here they are called templates. */
 export type Template = Sample;
@@ -14,7 +14,7 @@ export function mainWorkflow({ items, examples, name }: Template) {
 }
 
 /** The titles of what an installation adds, by type, in the order of the template. */
-export function titlesIn({ items, variables }: Template): { type: BundledType; title: string }[] {
+export function titlesIn({ items, variables }: Template): { type: Schemas['BundledType']; title: string }[] {
   const assets = items.flatMap((item) => {
     const title = titleOf(item);
     return item.type === 'file' || title === undefined ? [] : [{ type: item.type, title }];

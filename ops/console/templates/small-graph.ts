@@ -38,7 +38,7 @@ export function smallGraphOf(graph: ShownGraph, kinds: Kinds): SmallGraph {
     const holdsOthers = tiles.some((tile) => !inner.has(tile.id) && overlaps(box, tile));
     return inner.size < 2 || holdsOthers ? [] : [{ id, ...box }];
   });
-  const lines = drawn.edges().map(({ v, w, name = '' }) => {
+  const lines = drawn.edges().map(({ v, w, name = '' }: DrawnEdge) => {
     const between = drawn.edge({ v, w, name }).points.slice(1, -1);
     const [from, to] = [drawn.node(v), drawn.node(w)];
     const ends = [{ x: from.x + TILE / 2, y: from.y }, ...between, { x: to.x - TILE / 2, y: to.y }];
@@ -46,6 +46,13 @@ export function smallGraphOf(graph: ShownGraph, kinds: Kinds): SmallGraph {
   });
   const { width = 0, height = 0 } = drawn.graph();
   return { width: Math.max(0, width), height: Math.max(0, height), tiles, lines, boxes };
+}
+
+/** An edge as dagre names it. */
+interface DrawnEdge {
+  v: string;
+  w: string;
+  name?: string;
 }
 
 function around(corners: readonly Point[]) {

@@ -97,6 +97,7 @@ export function templateTests(stage: () => Stage): void {
     await button.waitFor();
     expect(await button.isDisabled()).toBe(true);
     await install.getByRole('combobox', { name: 'The other database' }).click();
+    await page.getByRole('option', { name: 'Warehouse' }).waitFor();
     // The datasource of the webhook would not do.
     expect(await page.getByRole('option').allTextContents()).toEqual([expect.stringContaining('Warehouse')]);
     await page.getByRole('option', { name: 'Warehouse' }).click();
