@@ -77,7 +77,7 @@ export function runTests(stage: () => Stage): void {
     await page.getByRole('link', { name: 'To the inbox' }).waitFor();
     await press(page.getByRole('link', { name: 'The run that asks' }));
     await press(page.getByRole('link', { name: 'Answer the question' }));
-    await page.getByRole('heading', { name: 'Delivery of order A-1' }).waitFor();
+    await page.getByRole('heading', { name: 'Choose the delivery of order A-1' }).waitFor();
     // From here on without a reload: what follows is told by the socket.
     const watching = await open(tenant.creator);
     await watching.goto(cluster.baseURL + runPath);
@@ -90,7 +90,7 @@ export function runTests(stage: () => Stage): void {
     await watching.getByRole('status').getByText('Completed').waitFor();
     await watching.getByLabel('Output of the run').getByText('"express"').waitFor();
     await watching.getByText('Timeline', { exact: true }).click();
-    for (const step of ['Record the order', 'Delivery of order A-1', 'Store the decision', 'End'])
+    for (const step of ['Record the order', 'Choose the delivery of order A-1', 'Store the decision', 'End'])
       await watching.getByRole('row', { name: new RegExp(`${step} Success`) }).waitFor();
     expect(await watching.getByRole('row').filter({ hasText: 'Success' }).count()).toBe(8);
     await watching.close();
