@@ -21,6 +21,7 @@ const aMember = 'a member is no asset: what it may do is written in rules about 
 
 const withoutRules: Record<string, string> = {
   'post /api/v1/tenants/:tenantID/workflows/aigenerate': 'a draft is not saved',
+  'post /api/v1/tenants/:tenantID/workflows/check': 'a graph is checked and not saved',
   'post /api/v1/tenants/:tenantID/datasources/upload': aFile,
   'post /api/v1/tenants/:tenantID/widgets/upload': aFile,
   'delete /api/v1/tenants/:tenantID/datasources/files/:fileID': aFile,
