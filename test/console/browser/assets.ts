@@ -19,7 +19,8 @@ export function assetTests(stage: () => Stage): void {
     await page.getByRole('option', { name: 'purchases' }).click();
     await page.getByRole('button', { name: 'Write the SQL' }).click();
     await expect.poll(() => sql.textContent()).toContain('insert into purchases (sku, "order")');
-    await expect.poll(() => page.getByRole('combobox', { name: 'Type of order' }).inputValue()).toBe('Number');
+    const typed = page.getByRole('group', { name: 'Input order' });
+    await typed.getByText('Number', { exact: true }).waitFor();
     await expectAccessible(page, { name: 'query-from-table', shows: 'Write the SQL' });
     await sql.fill('select n, n * 10 as total from generate_series(1, 3) n limit {{inputs.rows}}');
     // The inputs are found, with a type, and the query is run before there is one.

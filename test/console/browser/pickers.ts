@@ -99,7 +99,7 @@ export function pickerTests(stage: () => Stage): void {
     await dialog.getByLabel('Title').fill('Made here');
     expect(await dialog.getByRole('combobox', { name: 'Datasource' }).inputValue()).toBe("This tenant's database");
     await dialog.getByRole('textbox', { name: 'SQL' }).fill('select {{inputs.item}}::text as n');
-    await dialog.getByText('Inputs found in the query').waitFor();
+    await dialog.getByRole('group', { name: 'Input item' }).waitFor();
     await expectAccessible(page, { name: 'picker-new', shows: 'New query', schemes: ['light'] });
     await dialog.getByRole('button', { name: 'Create' }).click();
     await dialog.waitFor({ state: 'detached' });

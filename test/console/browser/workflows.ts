@@ -311,7 +311,10 @@ export function workflowTests(stage: () => Stage): void {
     await page.getByText('After an error').first().waitFor({ state: 'attached' });
     await expectAccessible(page, { name: 'editor', shows: 'Remove the step' });
     // Descriptions of its fields name code as code.
-    await page.locator('code', { hasText: '{{ctx.scriptResult}}' }).first().waitFor({ state: 'attached' });
+    await page
+      .locator('code', { hasText: /^\{\{ctx\.\w+\}\}$/ })
+      .first()
+      .waitFor({ state: 'attached' });
     expect(await page.getByText('`').count()).toBe(0);
   });
 }
