@@ -8,8 +8,7 @@ import { assumptionsIn, type Checked, generateChecked, sentencesIn } from '../..
 import { tenantRoute } from '../../../context/routes.ts';
 import { authorAccess, checkOptions } from '../../../graphs/graph.ts';
 import { findUnknownFields } from '../../../http/request/unknown-fields.ts';
-import type { Demand } from '../../../http/route/input.ts';
-import { graphFaults, type Problem, problemsIn, variableProblems } from '../plan/problems.ts';
+import { graphFaults, type Problem, permissionProblems, problemsIn, variableProblems } from '../plan/problems.ts';
 import { describeAssets } from './assets.ts';
 import { instructions } from './instructions.ts';
 import { GeneratedGraph, WorkflowGenerate, WorkflowGeneration } from './schemas.ts';
@@ -41,7 +40,7 @@ export const generateWorkflow = tenantRoute({
       prompt: `${asData('assets', assets)}\n\nThe request:\n${aiPrompt}`,
       check: (object) => checkCandidate(em, object),
     });
-    const refused = await refusals(graph, require);
+    const refused = await permissionProblems(authorAccess(graph.workflowNodes, graph.workflowOptions), { require });
     return {
       workflow: { ...graph, draft: true as const },
       missing: [...missing, ...refused],
@@ -84,17 +83,4 @@ async function checkCandidate(em: EntityManager, object: JsonObject): Promise<Ch
     ...sentencesIn(object.missing).map((message): Problem => ({ kind: 'missing', message })),
   ];
   return { value: { graph, missing, assumptions: assumptionsIn(object) } };
-}
-
-/** Permissions that the caller lacks and needs to save the graph. */
-async function refusals(
-  { workflowNodes, workflowOptions }: Graph,
-  require: (access: readonly Demand[]) => Promise<void>,
-): Promise<Problem[]> {
-  const problems: Problem[] = [];
-  for (const access of authorAccess(workflowNodes, workflowOptions))
-    await require([access]).catch(() => {
-      problems.push({ kind: 'missing', message: `you may not use ${access.object}: it needs ${access.permission}` });
-    });
-  return problems;
 }

@@ -6,7 +6,7 @@ import { tenantRoute } from '../../../context/routes.ts';
 import { authorAccess, checkOptions } from '../../../graphs/graph.ts';
 import { exampleWorkflowCreate } from '../examples.ts';
 import { Edges, Nodes, Options } from '../schemas.ts';
-import { graphFaults, type Problem, problemsIn, variableProblems, workflowProblems } from './problems.ts';
+import { graphFaults, permissionProblems, problemsIn, variableProblems, workflowProblems } from './problems.ts';
 import { PlanProblem } from './schemas.ts';
 
 const { workflowNodes, workflowEdges } = exampleWorkflowCreate;
@@ -58,13 +58,7 @@ export const checkWorkflow = tenantRoute({
     await checkOptions(em, options, workflowID ?? undefined).catch((error) =>
       problems.push(...problemsIn(error, 'missing')),
     );
-    for (const access of authorAccess(nodes, options)) {
-      const refused: Problem = {
-        kind: 'missing',
-        message: `you may not use ${access.object}: it needs ${access.permission}`,
-      };
-      await require([access]).catch(() => problems.push(refused));
-    }
+    problems.push(...(await permissionProblems(authorAccess(nodes, options), { require })));
     return { problems };
   },
 });

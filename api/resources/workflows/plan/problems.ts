@@ -9,6 +9,8 @@ import { variableUses } from '#shared/workflow/graph/variable-uses.ts';
 import { findNodeKind } from '#shared/workflow/nodes/index.ts';
 import { namedAssets } from '#shared/workflow/nodes/named-assets.ts';
 import { checkGraph, findAssetFaults, type Graph } from '../../../graphs/graph.ts';
+import { isAllowed } from '../../../http/access/grant.ts';
+import type { Demand } from '../../../http/route/input.ts';
 import type { PlanProblem } from './schemas.ts';
 
 export type Problem = z.input<typeof PlanProblem>;
@@ -104,4 +106,17 @@ export async function workflowProblems(em: EntityManager, { nodes }: Graph): Pro
     const message = faults.get(id);
     return message === undefined ? [] : [{ kind: 'workflow', nodeID, path, message }];
   });
+}
+
+/** Permissions that a graph needs to be saved, and its author lacks. */
+export async function permissionProblems(
+  needed: readonly Demand[],
+  author: Parameters<typeof isAllowed>[0],
+): Promise<Problem[]> {
+  const problems: Problem[] = [];
+  for (const access of needed) {
+    if (await isAllowed(author, access)) continue;
+    problems.push({ kind: 'missing', message: `you may not use ${access.object}: it needs ${access.permission}` });
+  }
+  return problems;
 }

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { permissionProblems } from '#api/resources/workflows/plan/problems.ts';
+import { AppError } from '#shared/core/errors.ts';
 import { newID } from '#shared/core/ids.ts';
 import { type Cluster, startCluster } from '../../../support/cluster.ts';
 import { aMember, aTenant, aWorkflow, type TestTenant } from '../../../support/factories.ts';
@@ -57,4 +59,13 @@ test('the caller may save the graph, and is told what else that needs', async ()
   expect((await check(graph, reader)).status).toBe(403);
   expect((await check({ ...graph, workflowID: null }, author)).status).toBe(403);
   expect((await check({ ...graph, workflowID: newID() })).status).toBe(404);
+});
+
+test('a permission that could not be read is not told as one that the caller lacks', async () => {
+  const needed = [{ permission: 'variable.use', object: 'variable:*' }] as const;
+  const failing = (code: 'PERMISSION_DENIED' | 'UNAVAILABLE') =>
+    permissionProblems(needed, { require: () => Promise.reject(new AppError(code, 'No')) });
+
+  expect(await failing('PERMISSION_DENIED')).toHaveLength(1);
+  await expect(failing('UNAVAILABLE')).rejects.toMatchObject({ code: 'UNAVAILABLE' });
 });
