@@ -38,9 +38,8 @@ export async function sendResponse(
     const stalled = setTimeout(() => response.destroy(), leastMs + (text.length / bytesPerSecond) * 1_000);
     response.once('close', () => clearTimeout(stalled));
   }
-  // An ETag is the version for If-Match. Fields beside that version change too, so that an answer that was kept with it may be an old one.
-  delete request.headers['if-none-match'];
-  response.status(status).type('json').send(text);
+  // Not by `send`, which answers 304 to an If-None-Match with the ETag: that is the version for If-Match, and fields beside it change too.
+  response.status(status).type('json').end(Buffer.from(text));
 }
 
 function full(response: RequestContext['response']): AppError {
