@@ -54,3 +54,10 @@ test('a table whose columns the database fills all is inserted into without valu
     'insert into ticks default values\nreturning *',
   );
 });
+
+test('a row of a table whose columns are all of its key gets another key', () => {
+  const members = table('members', ['team', 'person'], [column('team'), column('person')]);
+  expect(writtenSQL('update', members)).toBe(
+    'update members\nset team = {{inputs.new_team}},\n    person = {{inputs.new_person}}\nwhere team = {{inputs.team}} and person = {{inputs.person}}\nreturning *',
+  );
+});

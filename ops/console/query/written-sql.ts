@@ -29,7 +29,11 @@ export function writtenSQL(action: Action, table: DatabaseTable): string {
   }
   if (action === 'update') {
     const changed = columns.filter((one) => !one.isGenerated && !key.includes(one.databaseTableColumnName));
-    const sets = changed.map((one) => isInput(one.databaseTableColumnName));
+    // The key is all that can change in a table of keys alone.
+    const sets =
+      changed.length > 0
+        ? changed.map((one) => isInput(one.databaseTableColumnName))
+        : key.map((column) => `${quoted(column)} = ${inputOf(`new_${column}`)}`);
     return `update ${name}\nset ${sets.join(',\n    ')}\n${where}\nreturning *`;
   }
   return `select ${columns.map(nameOf).join(', ')}\nfrom ${name}\norder by ${key.map(quoted).join(', ')}\nlimit 100`;
