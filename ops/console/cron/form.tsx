@@ -3,6 +3,7 @@ import { useDebouncedValue } from '@mantine/hooks';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { createCronJob, saveCronJob, schedulePreviewRead } from '../client/cron.ts';
+import { errorInPlaceOf } from '../client/error-in-place.ts';
 import type { Schemas } from '../client/types.ts';
 import { DeclaredInputs } from '../ui/declared-inputs.tsx';
 import { faultsIn, faultsOf } from '../ui/faults.ts';
@@ -172,7 +173,9 @@ export function CronJobForm({ tenantID, job, onSaved, onClose }: Props) {
 function InWords({ tenantID, schedule, timezone }: { tenantID: string; schedule: string; timezone: string }) {
   const [typed] = useDebouncedValue(schedule.trim(), 300);
   const [zone] = useDebouncedValue(timezone.trim(), 300);
-  const { data, error } = useQuery(schedulePreviewRead(tenantID, typed, zone));
+  const read = useQuery(schedulePreviewRead(tenantID, typed, zone));
+  const { data } = read;
+  const error = errorInPlaceOf(read);
   return (
     <div role="status">
       {error && (

@@ -3,6 +3,7 @@ import { Button, Skeleton } from '@mantine/core';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useMemo } from 'react';
+import { errorInPlaceOf } from '../client/error-in-place.ts';
 import { versionRead } from '../client/reads.ts';
 import type { Schemas } from '../client/types.ts';
 import { restoreVersion } from '../client/workflows.ts';
@@ -32,7 +33,9 @@ const nothing = () => undefined;
 /** An earlier version of a workflow in the editor, to look at and to go back to. */
 export function VersionView({ tenantID, workflow, versionID, kinds, step, onLeave }: Props) {
   const ids = { tenantID, workflowID: workflow.id, versionID };
-  const { data: version, error, refetch } = useQuery(versionRead(ids));
+  const read = useQuery(versionRead(ids));
+  const { data: version, refetch } = read;
+  const error = errorInPlaceOf(read);
   const draft = useMemo(() => version && draftOf(version), [version]);
   const restore = useMutation({ mutationFn: () => restoreVersion(ids), onSuccess: onLeave });
   if (error)

@@ -1,5 +1,6 @@
 import { Paper, Skeleton } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
+import { errorInPlaceOf } from '../client/error-in-place.ts';
 import type { Schemas } from '../client/types.ts';
 import { countOf } from '../ui/count.ts';
 import { PageTitle } from '../ui/page.tsx';
@@ -113,7 +114,9 @@ function Queues({ paused }: { paused: readonly string[] }) {
 }
 
 function Found({ search }: { search: string }) {
-  const { data = [], error } = useQuery(foundRead(search));
+  const read = useQuery(foundRead(search));
+  const { data = [] } = read;
+  const error = errorInPlaceOf(read);
   if (error) return <Problem error={error} />;
   return (
     <div className="panel scroller">

@@ -1,5 +1,6 @@
 import { Skeleton, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
+import { errorInPlaceOf } from '../client/error-in-place.ts';
 import type { Schemas } from '../client/types.ts';
 import { Notice } from '../ui/notice.tsx';
 import { PageTitle } from '../ui/page.tsx';
@@ -14,7 +15,9 @@ import { Age, Backlog, LiveMark, Panel, PausedQueues } from './parts.tsx';
 /** Runs of a tenant that wait, and why. */
 export function TenantPage({ tenantID }: { tenantID: string }) {
   const connection = useFleetRoom(tenantID);
-  const { data, error, refetch } = useQuery({ ...tenantRead(tenantID), ...unlessLive(connection === 'live') });
+  const read = useQuery({ ...tenantRead(tenantID), ...unlessLive(connection === 'live') });
+  const { data, refetch } = read;
+  const error = errorInPlaceOf(read);
   if (error) return <Problem error={error} onRetry={() => void refetch()} />;
   if (!data) return <Skeleton h={400} />;
   return (

@@ -1,6 +1,7 @@
 import { Skeleton, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
+import { errorInPlaceOf } from '../client/error-in-place.ts';
 import { refusalsRead } from '../client/listener-deliveries.ts';
 import type { ListenerIDs } from '../client/listeners.ts';
 import { countOf } from '../ui/count.ts';
@@ -20,7 +21,9 @@ function useRefusals(ids: ListenerIDs) {
 
 /** Deliveries that were refused, and why; they are no events. */
 export function Refused({ ids, datasourceID }: { ids: ListenerIDs; datasourceID: string }) {
-  const { data, error, refetch } = useRefusals(ids);
+  const read = useRefusals(ids);
+  const { data, refetch } = read;
+  const error = errorInPlaceOf(read);
   if (error) return <Problem error={error} onRetry={() => void refetch()} />;
   if (!data) return <Skeleton h={160} />;
   if (data.length === 0) return <Text size="sm">No delivery was refused in the last 24 hours.</Text>;

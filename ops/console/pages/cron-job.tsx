@@ -181,7 +181,9 @@ function More({ ids, job }: { ids: CronJobIDs; job: Schemas['CronJob'] }) {
 }
 
 function NextTicks({ ids }: { ids: CronJobIDs }) {
-  const { data: preview, error } = useQuery(nextTicksRead(ids));
+  const read = useQuery(nextTicksRead(ids));
+  const preview = read.data;
+  const error = errorInPlaceOf(read);
   if (error) return <Problem error={error} />;
   return (
     <ol className="lines prose">
@@ -207,7 +209,9 @@ const outcomeWords: Record<Tick['outcome'], string> = {
 const neverStarted: ReadonlySet<Tick['outcome']> = new Set(['skipped', 'missed', 'refused']);
 
 function Ticks({ ids }: { ids: CronJobIDs }) {
-  const { data: ticks, error } = useQuery(ticksRead(ids));
+  const read = useQuery(ticksRead(ids));
+  const ticks = read.data;
+  const error = errorInPlaceOf(read);
   if (error) return <Problem error={error} />;
   if (ticks?.length === 0) return <Text size="sm">None yet.</Text>;
   return (

@@ -1,5 +1,6 @@
 import { Skeleton, Stack, Text } from '@mantine/core';
 import { useQueries, useQuery } from '@tanstack/react-query';
+import { errorInPlaceOf } from '../client/error-in-place.ts';
 import { catalogueRead, rolesRead } from '../client/people.ts';
 import { type PickedType, referenceRead, referencesRead, SHOWN } from '../client/references.ts';
 import type { Schemas } from '../client/types.ts';
@@ -11,7 +12,9 @@ import { singleTypes } from './single-types.ts';
 /** The permissions of a member, and the role that gives each. */
 export function MayDo({ member }: { member: Schemas['TenantUser'] & { tenantID: string } }) {
   const { tenantID, isTenantAdmin, isDisabled, isPending, roles: assigned } = member;
-  const { data: roles, error } = useQuery(rolesRead(tenantID));
+  const read = useQuery(rolesRead(tenantID));
+  const roles = read.data;
+  const error = errorInPlaceOf(read);
   if (error) return <Problem error={error} />;
   if (!roles) return <Skeleton h={120} />;
   const own = roles.filter(({ roleID }) => assigned.some((one) => one.roleID === roleID));

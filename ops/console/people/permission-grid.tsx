@@ -1,6 +1,7 @@
 import { Checkbox, Fieldset, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
+import { errorInPlaceOf } from '../client/error-in-place.ts';
 import { catalogueRead } from '../client/people.ts';
 import { Problem } from '../ui/problem.tsx';
 import { assetsOf, type Grants, isOnAll, scopeOf, withScope } from './grants.ts';
@@ -21,7 +22,9 @@ interface Props {
 /** Permissions in words, by their types: on everything of a type, or on single assets. */
 export function PermissionGrid({ fault, ...props }: Props) {
   const { tenantID, value, onChange, isReadOnly = false } = props;
-  const { data: catalogue, error } = useQuery(catalogueRead(tenantID));
+  const read = useQuery(catalogueRead(tenantID));
+  const catalogue = read.data;
+  const error = errorInPlaceOf(read);
   if (error) return <Problem error={error} />;
   const offered = inOrder(catalogue ?? []).filter(
     (one) => !withoutEffect.includes(one) || value.rolePermissions.includes(one),

@@ -1,5 +1,6 @@
 import { Skeleton, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
+import { errorInPlaceOf } from '../client/error-in-place.ts';
 import { useMemberNames } from '../client/members.ts';
 import { type QueryIDs, queryRunsRead } from '../client/queries-of-tenant.ts';
 import type { Schemas } from '../client/types.ts';
@@ -28,7 +29,8 @@ interface Props {
 
 /** The runs of a query: who, when, how long, how many rows, and what went wrong. */
 export function History({ ids, cursor, onGo }: Props) {
-  const { data, error, refetch } = useQuery(queryRunsRead(ids, cursor));
+  const read = useQuery(queryRunsRead(ids, cursor));
+  const { data, refetch } = read;
   const nameOf = useMemberNames(ids.tenantID);
   const columns: Column<QueryRun>[] = [
     { head: 'When', cell: ({ startedAt }) => <Ago at={startedAt} /> },
@@ -53,6 +55,7 @@ export function History({ ids, cursor, onGo }: Props) {
     const who = type === 'system' || !userID ? 'the service' : nameOf(userID);
     return `${type === 'apiKey' ? `API key of ${who}` : who}, ${origins[origin]}`;
   }
+  const error = errorInPlaceOf(read);
   if (error) return <Problem error={error} onRetry={() => void refetch()} />;
   if (!data) return <Skeleton h={160} />;
   if (data.runs.length === 0) return <Text size="sm">It has not been run yet.</Text>;

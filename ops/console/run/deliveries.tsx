@@ -1,6 +1,7 @@
 import { Button, Group, Stack, Text } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { type Delivery, type DeliveryAttempt, deliveriesRead, redeliver } from '../client/deliveries.ts';
+import { errorInPlaceOf } from '../client/error-in-place.ts';
 import type { Run } from '../client/types.ts';
 import { May } from '../ui/may.tsx';
 import { Problem } from '../ui/problem.tsx';
@@ -8,7 +9,9 @@ import { Ago, durationText, Moment } from '../ui/time.tsx';
 
 /** Whether the receiver of the workflow was told of the end of the run: every attempt with its answer. */
 export function Deliveries({ tenantID, run: { instanceID } }: { tenantID: string; run: Run }) {
-  const { data, error, refetch } = useQuery(deliveriesRead({ tenantID, instanceID }));
+  const read = useQuery(deliveriesRead({ tenantID, instanceID }));
+  const { data, refetch } = read;
+  const error = errorInPlaceOf(read);
   if (error) return <Problem error={error} onRetry={() => void refetch()} />;
   return data?.map((delivery) => <Told key={delivery.deliveryID} tenantID={tenantID} delivery={delivery} />);
 }

@@ -1,3 +1,4 @@
+import { errorInPlaceOf } from '../client/error-in-place.ts';
 import '@mantine/core/styles/Progress.css';
 import '@mantine/core/styles/Radio.css';
 import { Button, Group, Modal, Progress, Radio, Stack, Text } from '@mantine/core';
@@ -61,7 +62,7 @@ function Ask({
   const counted: Filter = { ...runQuery(filter), to: filter.to !== undefined && filter.to < until ? filter.to : until };
   // Tests are not repeated.
   const kinds = action === 'rerun' ? ({ isTest: 'false' } as const) : {};
-  const { data: count, error } = useQuery({
+  const counting = useQuery({
     queryKey: ['run-count', tenantID, counted, statuses],
     queryFn: async () => {
       const counts = await Promise.all(statuses.map((status) => countRuns(tenantID, { ...counted, ...kinds, status })));
@@ -83,6 +84,8 @@ function Ask({
     },
     onSuccess: onBegun,
   });
+  const { data: count } = counting;
+  const error = errorInPlaceOf(counting);
   if (error) return <Problem error={error} />;
   if (count === undefined) return <Text role="status">Counting …</Text>;
   const runs = countOf(count, 'run');
@@ -150,7 +153,7 @@ async function countRuns(tenantID: string, query: Filter): Promise<number> {
 
 /** A worker does the work, so the dialog may be closed meanwhile. */
 function BatchProgress({ tenantID, batchID, onClose }: { tenantID: string; batchID: string; onClose: () => void }) {
-  const { data: batch, error } = useQuery({
+  const read = useQuery({
     queryKey: ['batch', tenantID, batchID],
     queryFn: async () => {
       const path = '/api/v1/tenants/{tenantID}/workflows/batches/{batchID}';
@@ -158,6 +161,8 @@ function BatchProgress({ tenantID, batchID, onClose }: { tenantID: string; batch
     },
     refetchInterval: every((read) => (read?.filledAt ? false : PROGRESS_MS)),
   });
+  const { data: batch } = read;
+  const error = errorInPlaceOf(read);
   if (error) return <Problem error={error} />;
   if (!batch) return <Text role="status">Beginning …</Text>;
   const { lookedAt, total, refused, kind, filledAt, lastError } = batch;

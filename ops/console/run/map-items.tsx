@@ -2,6 +2,7 @@ import { Button, Group, NumberInput, Stack, Text } from '@mantine/core';
 import { keepPreviousData, useInfiniteQuery, useMutation } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { type FormEvent, useState } from 'react';
+import { errorInPlaceOf } from '../client/error-in-place.ts';
 import { failedChunksRead, findItem, type MapChunk, type MapIDs } from '../client/maps.ts';
 import { stepKey } from '../client/run-steps.ts';
 import type { Run } from '../client/types.ts';
@@ -41,7 +42,8 @@ export function MapItems({ tenantID, run: { instanceID, maps = [] }, graph, step
 
 function FailedItems({ ids, map: { failed } }: { ids: MapIDs; map: MapOfRun }) {
   const read = useInfiniteQuery({ ...failedChunksRead(ids, failed), placeholderData: keepPreviousData });
-  if (read.error) return <Problem error={read.error} onRetry={() => void read.refetch()} />;
+  const error = errorInPlaceOf(read);
+  if (error) return <Problem error={error} onRetry={() => void read.refetch()} />;
   const chunks = read.data?.pages.flatMap((page) => page.chunks) ?? [];
   return (
     <>

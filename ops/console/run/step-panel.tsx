@@ -1,3 +1,4 @@
+import { errorInPlaceOf } from '../client/error-in-place.ts';
 import '@mantine/core/styles/Tabs.css';
 import { Button, CloseButton, Group, Select, Stack, Tabs, Text } from '@mantine/core';
 import { type UseMutationResult, useInfiniteQuery, useMutation } from '@tanstack/react-query';
@@ -294,7 +295,8 @@ function Settings({ definition }: { definition: GraphNode | undefined }) {
 function Log({ tenantID, run, nodeID, step }: { tenantID: string; run: Run; nodeID: string; step: Step | undefined }) {
   const ids = { tenantID, instanceID: run.instanceID };
   const log = useInfiniteQuery(logsRead(ids, nodeID, step?.last.seq ?? 0));
-  if (log.error) return <Problem error={log.error} onRetry={() => void log.refetch()} />;
+  const error = errorInPlaceOf(log);
+  if (error) return <Problem error={error} onRetry={() => void log.refetch()} />;
   const lines = log.data?.pages.flatMap((page) => page.lines) ?? [];
   const path = step && pathOf(step);
   const own = lines.filter((line) => path === undefined || pathOf({ ...step, frame: line.frame } as Step) === path);

@@ -1,3 +1,4 @@
+import { errorInPlaceOf } from '../client/error-in-place.ts';
 import './templates.css';
 import { Skeleton } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
@@ -17,7 +18,7 @@ interface Props {
 export function Gallery({ tenantID, level, only }: Props) {
   const templates = useQuery(templatesRead);
   const kinds = useQuery(kindsRead(tenantID));
-  const error = templates.error ?? kinds.error;
+  const error = errorInPlaceOf(templates, kinds);
   if (error)
     return (
       <Problem

@@ -2,6 +2,7 @@ import { Button, Group, Modal, Skeleton, Text, TextInput } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
 import { lazy, Suspense } from 'react';
+import { errorInPlaceOf } from '../client/error-in-place.ts';
 import { useMay } from '../client/may.ts';
 import { aiConfigRead } from '../client/settings.ts';
 import type { TemplateNeed } from '../client/template.ts';
@@ -50,9 +51,11 @@ export function Need({ tenantID, need, value, onChange }: Props) {
 
 /** The language model of the tenant, or how to get one. */
 function ModelNeed({ tenantID }: { tenantID: string }) {
-  const { data: config, error, refetch } = useQuery(aiConfigRead(tenantID));
+  const read = useQuery(aiConfigRead(tenantID));
+  const { data: config, refetch } = read;
   const [isOpen, dialog] = useDisclosure(false);
   const mayChange = useMay()('tenant.update');
+  const error = errorInPlaceOf(read);
   if (error) return <Problem error={error} onRetry={() => void refetch()} />;
   if (!config) return <Skeleton h={60} />;
   const isMissing = config.source === 'none';

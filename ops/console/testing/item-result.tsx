@@ -1,6 +1,7 @@
 import { ActionIcon, Group, NumberInput, Skeleton, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
+import { errorInPlaceOf } from '../client/error-in-place.ts';
 import { useLiveRun } from '../client/live-run.ts';
 import { findItem, type MapIDs } from '../client/maps.ts';
 import { nodesOf } from '../client/run-steps.ts';
@@ -79,8 +80,9 @@ interface FoundProps {
 
 function Found({ ids, item, nodeID, children }: FoundProps) {
   const found = useQuery({ queryKey: ['item-of-map', ids, item], queryFn: () => findItem(ids, item) });
-  if (found.error) return <Problem error={found.error} onRetry={() => void found.refetch()} />;
-  if (found.isPending) return <Skeleton h={120} />;
+  const error = errorInPlaceOf(found);
+  if (error) return <Problem error={error} onRetry={() => void found.refetch()} />;
+  if (found.data === undefined) return <Skeleton h={120} />;
   if (found.data === null) return <Text size="sm">The work on this item has not begun.</Text>;
   return (
     <OfRun tenantID={ids.tenantID} instanceID={found.data} item={item} nodeID={nodeID}>
