@@ -142,9 +142,13 @@ test('a test of a part leaves other results as they are, and those that were giv
       ]) => `${id} of ${instanceID}`,
     );
   const whole = resultsAfter(noResults, run('1', event('a'), event('b'), event('c')), { isPartial: false });
-  const part = resultsAfter(whole, run('2', event('a', true), event('b')), { isPartial: true });
+  const ofPart = { isPartial: true, given: new Set(['a']) };
+  const part = resultsAfter(whole, run('2', event('a', true), event('b')), ofPart);
   expect(ofRuns(part)).toEqual(['a of 1', 'b of 2', 'c of 1']);
   expect(ofRuns(resultsAfter(part, run('3', event('a', true)), { isPartial: false }))).toEqual(['a of 3']);
+  // The events of a run come one after the other: a step begins before the run says that its result was given.
+  const begun = resultsAfter(whole, run('2', { ...event('a'), status: 'RUNNING' }), ofPart);
+  expect(ofRuns(resultsAfter(begun, run('2', event('a', true), event('b')), ofPart))).toEqual(ofRuns(part));
 });
 
 test('a pinned result is saved with its step, and taken away again', () => {
@@ -240,7 +244,7 @@ test('a large output is read from the run that has it, also after a later test o
     event('mail', { outputOmitted: true }),
   );
   const first = resultsAfter(noResults, whole, { isPartial: false });
-  const results = resultsAfter(first, later, { isPartial: true });
+  const results = resultsAfter(first, later, { isPartial: true, given: new Set(['fetch']) });
   const found = omittedOutputs(results, ['fetch', 'mail', 'start']);
   expect(found.map(({ instanceID, event: { nodeID } }) => `${nodeID} of ${instanceID}`)).toEqual([
     'fetch of 1',

@@ -22,15 +22,16 @@ export const noResults: Results = new Map();
 export interface TestOf {
   /** A part of the graph was tested. */
   isPartial: boolean;
+  /** Steps whose results the test was given. The run says so of a step only once it has passed it. */
+  given?: ReadonlySet<string>;
   tested?: EditedGraph | undefined;
 }
 
 /** The results after a test. Those of a part of the graph leave the others as they are, and so do outputs that were given. */
-export function resultsAfter(before: Results, run: Run, { isPartial, tested }: TestOf): Results {
+export function resultsAfter(before: Results, run: Run, { isPartial, given, tested }: TestOf): Results {
   const found = new Map(isPartial ? before : noResults);
   for (const steps of nodesOf(run.timeline)) {
-    const wasGiven = steps.steps.every(({ last }) => last.isPinned === true);
-    if (isPartial && wasGiven && before.has(steps.nodeID)) continue;
+    if (isPartial && given?.has(steps.nodeID) && before.has(steps.nodeID)) continue;
     const isCut = isPartial && run.status === 'COMPLETED' && steps.shown.status === 'CANCELLED';
     found.set(steps.nodeID, { run, steps, tested, isCut });
   }

@@ -21,6 +21,8 @@ interface Sent extends Omit<TestedPart, 'stopAfter'> {
   graph: EditedGraph;
   target: Target;
   stopAfter?: string;
+  /** Steps before one that is tested alone, whose results are sent. */
+  given: readonly string[];
   settings: TestSettings;
 }
 
@@ -51,26 +53,26 @@ export function useTests({ tenantID, workflowID, graph, kinds, options, testID, 
     setResults((before) => resultsAfter(before, run, begun.current.get(run.instanceID) ?? { isPartial: false }));
   }, []);
   const start = useMutation({
-    mutationFn: async ({ target, settings: { args, dryRun }, stopAfter, graph: _, ...part }: Sent) => {
-      const given = target.kind === 'alone' ? await givenTo(target.id) : {};
+    mutationFn: async ({ target, given, settings: { args, dryRun }, stopAfter, graph: _, ...part }: Sent) => {
+      const outputs = await outputsOf(given);
       return testWorkflow(tenantID, {
         ...bodyOf({ ...part, nodes: part.nodes.map(withoutPin) }),
         workflowOptions: options as NonNullable<Test['workflowOptions']>,
         args: (args ?? {}) as Test['args'],
-        pinned: { ...given, ...pinsOf(part.nodes) } as Test['pinned'],
+        pinned: { ...outputs, ...pinsOf(part.nodes) } as Test['pinned'],
         dryRun,
         ...(stopAfter !== undefined && { stopAfter }),
       });
     },
-    onSuccess: (instanceID, { target, graph: tested }) => {
-      begun.current.set(instanceID, { isPartial: target.kind !== 'all', tested });
+    onSuccess: (instanceID, { target, given, nodes, graph: tested }) => {
+      const sent = new Set([...given, ...Object.keys(pinsOf(nodes))]);
+      begun.current.set(instanceID, { isPartial: target.kind !== 'all', given: sent, tested });
       noteTest(instanceID);
     },
   });
 
-  /** The outputs of the steps before a step, whole. */
-  async function givenTo(id: string): Promise<Record<string, Pin>> {
-    const { given } = aloneOf(id);
+  /** The outputs of these steps, whole. */
+  async function outputsOf(given: readonly string[]): Promise<Record<string, Pin>> {
     const outputs = given.map(async (one): Promise<[string, Pin][]> => {
       const pin = resultOf(one);
       const result = results.get(one);
@@ -107,6 +109,7 @@ export function useTests({ tenantID, workflowID, graph, kinds, options, testID, 
       await start.mutateAsync({
         target,
         graph,
+        given: target.kind === 'alone' ? aloneOf(target.id).given : [],
         settings: next,
         ...{ nodes: part.nodes, edges: part.edges },
         ...(stopAfter && { stopAfter }),
