@@ -17478,6 +17478,10 @@ export interface components {
          *       "tags": [
          *         "north"
          *       ],
+         *       "startedBy": {
+         *         "type": "user",
+         *         "id": "01990d3e-5c00-7a10-8000-000000000001"
+         *       },
          *       "errorCode": null,
          *       "startAt": null,
          *       "batchID": null,
@@ -17488,10 +17492,6 @@ export interface components {
          *       "createdAt": "2026-03-05T14:05:12.480Z",
          *       "startedAt": "2026-03-05T14:05:12.490Z",
          *       "completedAt": null,
-         *       "startedBy": {
-         *         "type": "user",
-         *         "id": "01990d3e-5c00-7a10-8000-000000000001"
-         *       },
          *       "trigger": null,
          *       "seq": 4,
          *       "input": {
@@ -17555,6 +17555,8 @@ export interface components {
             tags: string[];
             errorCode: string | null;
             /** @description When it was to begin, if not at once */
+            /** @description Null if a job, a listener or another run started it */
+            startedBy: components["schemas"]["RunStarter"] | null;
             startAt: string | null;
             /** @description The batch that it belongs to */
             batchID: string | null;
@@ -17568,8 +17570,6 @@ export interface components {
             createdAt: string;
             startedAt: string | null;
             completedAt: string | null;
-            /** @description Null if a job, a listener or another run started it */
-            startedBy: components["schemas"]["RunStarter"] | null;
             /** @description Null if a person, an API key or a parent started it */
             trigger: components["schemas"]["RunTrigger"] | null;
             /** @description Of the last visible change: the `lastSeq` for `workflow_run_join` */
@@ -17744,6 +17744,10 @@ export interface components {
          *       "tags": [
          *         "north"
          *       ],
+         *       "startedBy": {
+         *         "type": "user",
+         *         "id": "01990d3e-5c00-7a10-8000-000000000001"
+         *       },
          *       "errorCode": null,
          *       "startAt": null,
          *       "batchID": null,
@@ -17775,6 +17779,8 @@ export interface components {
             tags: string[];
             errorCode: string | null;
             /** @description When it was to begin, if not at once */
+            /** @description Null if a job, a listener or another run started it */
+            startedBy: components["schemas"]["RunStarter"] | null;
             startAt: string | null;
             /** @description The batch that it belongs to */
             batchID: string | null;
@@ -23641,6 +23647,10 @@ export interface operations {
                      *           "tags": [
                      *             "north"
                      *           ],
+                     *           "startedBy": {
+                     *             "type": "user",
+                     *             "id": "01990d3e-5c00-7a10-8000-000000000001"
+                     *           },
                      *           "errorCode": null,
                      *           "startAt": null,
                      *           "batchID": null,
@@ -23715,6 +23725,10 @@ export interface operations {
                      *       "tags": [
                      *         "north"
                      *       ],
+                     *       "startedBy": {
+                     *         "type": "user",
+                     *         "id": "01990d3e-5c00-7a10-8000-000000000001"
+                     *       },
                      *       "errorCode": null,
                      *       "startAt": null,
                      *       "batchID": null,
@@ -23725,10 +23739,6 @@ export interface operations {
                      *       "createdAt": "2026-03-05T14:05:12.480Z",
                      *       "startedAt": "2026-03-05T14:05:12.490Z",
                      *       "completedAt": null,
-                     *       "startedBy": {
-                     *         "type": "user",
-                     *         "id": "01990d3e-5c00-7a10-8000-000000000001"
-                     *       },
                      *       "trigger": null,
                      *       "seq": 4,
                      *       "input": {

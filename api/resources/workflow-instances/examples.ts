@@ -5,6 +5,8 @@ const { workflowID, versionID, instanceID, collectionRequestID, batchID } = exam
 
 const startedAt = '2026-03-05T14:05:12.490Z';
 
+export const exampleStarter = { type: 'user', id: '01990d3e-5c00-7a10-8000-000000000001' };
+
 export const exampleInstanceSummary = {
   instanceID,
   workflowID,
@@ -14,6 +16,7 @@ export const exampleInstanceSummary = {
   status: 'WAITING',
   isTest: false,
   origin: 'direct',
+  startedBy: exampleStarter,
   tags: ['north'],
   errorCode: null,
   startAt: null,
@@ -61,8 +64,6 @@ export const exampleDelivery = {
   settledAt: null,
 };
 
-export const exampleStarter = { type: 'user', id: '01990d3e-5c00-7a10-8000-000000000001' };
-
 export const exampleTrigger = {
   type: 'cronJob',
   id: '01990d3e-5c00-7a10-8000-000000000002',
@@ -72,7 +73,6 @@ export const exampleTrigger = {
 
 export const exampleInstance = {
   ...exampleInstanceSummary,
-  startedBy: exampleStarter,
   trigger: null,
   seq: 4,
   input: exampleRunInputs.args,

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import type { WorkflowInstance } from '#shared/entities/tables/workflow-instance.ts';
 import type { InstanceSummary } from './schemas.ts';
+import { presentStarter } from './start-of-run.ts';
 
 type Summarized = Pick<
   WorkflowInstance,
@@ -43,6 +44,7 @@ export function presentInstanceSummary(
     status: run.status,
     isTest: run.isTest,
     origin: run.caller.origin,
+    startedBy: presentStarter(run),
     tags: tags.get(run.id) ?? [],
     errorCode: run.error?.code ?? null,
     startAt: run.startAt?.toISOString() ?? null,

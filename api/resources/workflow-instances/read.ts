@@ -14,7 +14,7 @@ import { findMaps } from './maps/find-maps.ts';
 import { presentInstanceSummary } from './present.ts';
 import { readValues } from './run-values.ts';
 import { Instance, InstanceQuery } from './schemas.ts';
-import { findTrigger, presentStarter } from './start-of-run.ts';
+import { findTrigger } from './start-of-run.ts';
 import { readTimeline, type TimelineRow } from './timeline.ts';
 import { findWaiting } from './waiting.ts';
 
@@ -42,7 +42,6 @@ export const readInstance = tenantRoute({
     const isWaiting = !run.completedAt && !run.heldBy;
     return {
       ...presentInstanceSummary(run, names),
-      startedBy: presentStarter(run),
       trigger: await findTrigger(pool, run),
       seq: run.seq,
       testMode: presentTestMode(run.testMode),

@@ -91,6 +91,10 @@ const NodeError = WorkError.extend(moreOfError).meta({
   examples: [{ code: 'NODE_FAILED', message: 'Error: no luck (line 3)', details: { line: 3, column: 7 } }],
 });
 
+export const Starter = z
+  .object({ type: z.enum(['user', 'apiKey']), id: z.uuid(), userID: z.uuid().optional() })
+  .meta({ id: 'RunStarter', description: 'A user, or an API key with its creator', examples: [exampleStarter] });
+
 export const InstanceSummary = z
   .object({
     instanceID: z.uuid(),
@@ -101,6 +105,7 @@ export const InstanceSummary = z
     status: Status,
     isTest: z.boolean(),
     origin: z.string(),
+    startedBy: Starter.nullable().describe('Null if a job, a listener or another run started it'),
     tags: z.array(z.string()),
     errorCode: z.string().nullable(),
     startAt: z.iso.datetime().nullable().describe('When it was to begin, if not at once'),
@@ -205,10 +210,6 @@ export const FailureHandling = z
   })
   .meta({ id: 'FailureHandling', examples: [exampleFailureHandling] });
 
-export const Starter = z
-  .object({ type: z.enum(['user', 'apiKey']), id: z.uuid(), userID: z.uuid().optional() })
-  .meta({ id: 'RunStarter', description: 'A user, or an API key with its creator', examples: [exampleStarter] });
-
 export const RunTrigger = z
   .object({
     type: z.enum(['cronJob', 'listener', 'appPage', 'failedRun']),
@@ -224,7 +225,6 @@ export const RunTrigger = z
   });
 
 export const Instance = InstanceSummary.extend({
-  startedBy: Starter.nullable().describe('Null if a job, a listener or another run started it'),
   trigger: RunTrigger.nullable().describe('Null if a person, an API key or a parent started it'),
   seq: z.int().describe('Of the last visible change: the `lastSeq` for `workflow_run_join`'),
   testMode: ShownTestMode.optional().describe('Of a test run that differs from others'),

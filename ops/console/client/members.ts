@@ -1,15 +1,26 @@
 import { queryOptions, useQuery } from '@tanstack/react-query';
 import { useMay } from './may.ts';
+import { meRead } from './reads.ts';
 import { body, rest } from './rest.ts';
+
+const PAGE = 100;
+/** Members beyond these are named by the ends of their ids. */
+const MAX_PAGES = 10;
 
 /** The addresses of members by their ids. */
 export function membersRead(tenantID: string) {
   return queryOptions({
     queryKey: ['member-names', tenantID],
     queryFn: async () => {
-      const params = { path: { tenantID }, query: { pageSize: 100 } };
-      const { users } = await body(rest.GET('/api/v1/tenants/{tenantID}/users', { params }));
-      return new Map(users.flatMap(({ userID, email }) => (userID === null ? [] : [[userID, email ?? userID]])));
+      const names = new Map<string, string>();
+      let cursor: string | null | undefined;
+      for (let page = 0; page < MAX_PAGES && cursor !== null; page += 1) {
+        const params = { path: { tenantID }, query: { limit: PAGE, ...(cursor && { cursor }) } };
+        const { users, nextCursor } = await body(rest.GET('/api/v1/tenants/{tenantID}/users', { params }));
+        for (const { userID, email } of users) if (userID !== null) names.set(userID, email ?? userID);
+        cursor = nextCursor ?? null;
+      }
+      return names;
     },
     staleTime: 60_000,
   });
@@ -30,11 +41,12 @@ export function administratorsRead(tenantID: string) {
   });
 }
 
-/** The address of a member. Callers who may not list members see the end of the id. */
+/** "you", or the address of a member. Callers who may not list members see the end of the id. */
 export function useMemberNames(tenantID: string): (userID: string) => string {
   const may = useMay();
+  const { data: me } = useQuery(meRead);
   const { data } = useQuery({ ...membersRead(tenantID), enabled: may('user.list') });
-  return (userID) => data?.get(userID) ?? userID.slice(-8);
+  return (userID) => (userID === me?.userID ? 'you' : (data?.get(userID) ?? `member ${userID.slice(-8)}`));
 }
 
 /** Names of API keys by their ids. */

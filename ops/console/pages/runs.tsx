@@ -6,12 +6,13 @@ import { lazy, type ReactNode, Suspense, useState } from 'react';
 import { every } from '../client/every.ts';
 import { useLiveRuns } from '../client/live-runs.ts';
 import { useMay } from '../client/may.ts';
+import { useAuthorNames } from '../client/members.ts';
 import { runsRead, workflowsRead } from '../client/reads.ts';
 import { type RunFilter, runOrigins, runStatuses } from '../client/run-filter.ts';
 import { SLOW_MS } from '../client/tenant-room.ts';
 import type { RunSummary } from '../client/types.ts';
 import type { Action } from '../run/many-runs.tsx';
-import { originOf, originWords } from '../run/origin.ts';
+import { nameOfStarter, originOf, originWords } from '../run/origin.ts';
 import { TimeFilter } from '../run/time-filter.tsx';
 import { Icon } from '../ui/icon.tsx';
 import { May } from '../ui/may.tsx';
@@ -177,6 +178,7 @@ function Filters({ tenantID, filter }: { tenantID: string; filter: RunFilter }) 
 
 function RunTable({ tenantID, runs }: { tenantID: string; runs: readonly RunSummary[] }) {
   return (
+  const authorOf = useAuthorNames(tenantID);
     <div className="scroller">
       <table className="list dense">
         <caption className="unseen">Runs, newest first</caption>
@@ -189,7 +191,7 @@ function RunTable({ tenantID, runs }: { tenantID: string; runs: readonly RunSumm
               Duration
             </th>
             <th scope="col" className="wide">
-              Origin
+              Started by
             </th>
             <th scope="col" className="wide">
               Version
@@ -198,7 +200,7 @@ function RunTable({ tenantID, runs }: { tenantID: string; runs: readonly RunSumm
         </thead>
         <tbody>
           {runs.map((run) => (
-            <Row key={run.instanceID} tenantID={tenantID} run={run} />
+            <Row key={run.instanceID} tenantID={tenantID} run={run} starter={starterOf(run, authorOf)} />
           ))}
         </tbody>
       </table>
@@ -206,7 +208,25 @@ function RunTable({ tenantID, runs }: { tenantID: string; runs: readonly RunSumm
   );
 }
 
-function Row({ tenantID, run }: { tenantID: string; run: RunSummary }) {
+/** The person or key, else the kind of what started the run. */
+function starterOf(run: RunSummary, authorOf: ReturnType<typeof useAuthorNames>): ReactNode {
+  const { startedBy, isTest, origin } = run;
+  if (!startedBy) return originOf(run);
+  return (
+    <>
+      <bdi>{nameOfStarter(startedBy, authorOf)}</bdi>
+      {(isTest || origin !== 'direct') && <span className="note"> · {originOf(run)}</span>}
+    </>
+  );
+}
+
+interface RowProps {
+  tenantID: string;
+  run: RunSummary;
+  starter: ReactNode;
+}
+
+function Row({ tenantID, run, starter }: RowProps) {
   const { instanceID, workflowTitle, versionNumber, status, errorCode, tags } = run;
   return (
     <tr>
@@ -232,7 +252,9 @@ function Row({ tenantID, run }: { tenantID: string; run: RunSummary }) {
       <td className="wide">
         <Duration from={run.startedAt} to={run.completedAt} />
       </td>
-      <td className="wide nowrap">{originOf(run)}</td>
+      <td className="wide">
+        <div className="clip">{starter}</div>
+      </td>
       <td className="wide">{versionNumber ?? '–'}</td>
     </tr>
   );

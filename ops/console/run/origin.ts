@@ -15,3 +15,11 @@ export function originOf({ isTest, origin }: Pick<RunSummary, 'isTest' | 'origin
   const words: Partial<Record<string, string>> = originWords;
   return words[isTest ? 'test' : origin] ?? origin;
 }
+
+/** The name of the person or key that has started a run, among the names of authors. */
+export function nameOfStarter(
+  { type, id, userID }: NonNullable<RunSummary['startedBy']>,
+  authorOf: (userID: string | null, apiKeyID: string | null) => string,
+): string {
+  return type === 'apiKey' ? authorOf(userID ?? null, id) : authorOf(id, null);
+}

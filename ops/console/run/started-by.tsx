@@ -7,7 +7,7 @@ import { useAuthorNames } from '../client/members.ts';
 import { body, rest } from '../client/rest.ts';
 import type { Run } from '../client/types.ts';
 import { Moment } from '../ui/time.tsx';
-import { originOf } from './origin.ts';
+import { nameOfStarter, originOf } from './origin.ts';
 
 interface Props {
   tenantID: string;
@@ -39,11 +39,9 @@ export function StartedBy({ tenantID, run }: Props) {
   if (trigger?.type === 'cronJob') return <ByCronJob tenantID={tenantID} trigger={trigger} />;
   if (trigger?.type === 'listener') return <ByListener tenantID={tenantID} trigger={trigger} />;
   if (!startedBy) return <>{originOf(run)}</>;
-  const { type, id, userID } = startedBy;
-  const name = type === 'apiKey' ? authorOf(userID ?? null, id) : authorOf(id, null);
   return (
     <>
-      <bdi>{name}</bdi>
+      <bdi>{nameOfStarter(startedBy, authorOf)}</bdi>
       {trigger && <OnPage tenantID={tenantID} appPageID={trigger.id} />}
       {run.isTest && <span className="note"> as a test</span>}
     </>

@@ -173,7 +173,13 @@ export function peopleTests(stage: () => Stage): void {
     expect(bobs.url()).toContain('/runs/');
     await go(path('/runs'), bobs);
     await expect.poll(() => bobs.getByRole('row').count()).toBe(3);
+    // Whoever may not list members is still told apart from them.
+    await bobs.getByRole('row', { name: new RegExp(`^${title} .* you `) }).waitFor();
+    await bobs.getByRole('link', { name: title }).click();
+    await bobs.getByText('you', { exact: true }).waitFor();
     await bobs.close();
+    await go(path('/runs'));
+    await page.getByRole('row', { name: new RegExp(`^${title} .* ${email} `) }).waitFor();
     await client.delete(`T/workflows/${whole.id}?force=true`);
     await client.delete(`T/workflows/${part.id}?force=true`);
   });

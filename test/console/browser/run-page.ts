@@ -77,7 +77,7 @@ export function runPageTests(stage: () => Stage): void {
     );
     await client.patch(`T/workflows/${workflowID}`, { workflowNodes: nodes });
     await go(path(`/runs/${instanceID}`));
-    await page.getByText(tenant.creator.email, { exact: true }).waitFor();
+    await page.getByText('you', { exact: true }).waitFor();
     await page.getByRole('link', { name: 'version 1, the one that ran' }).click();
     await page.getByText('Version 1 of 2').waitFor();
     await page.locator('[aria-label^="Send the rows, "]').waitFor();

@@ -226,7 +226,7 @@ export function runTests(stage: () => Stage): void {
     expect(await said.locator('code').textContent()).toBe('ctx.input');
     const moment = said.locator('time[title="2026-01-02T03:04:05Z"]');
     expect(await moment.textContent()).toMatch(/Jan 2, 2026|2 Jan 2026/);
-    await page.getByText(tenant.creator.email, { exact: true }).waitFor();
+    await page.getByText('you', { exact: true }).waitFor();
     await page.locator('[aria-label^="work, "]').press('Enter');
     await page.getByRole('tab', { name: 'Error', selected: true }).waitFor();
     const boxes = await Promise.all((await page.getByRole('tab').all()).map((tab) => tab.boundingBox()));

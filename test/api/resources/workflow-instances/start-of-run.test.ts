@@ -41,6 +41,11 @@ test('a run says which person or key has started it', async () => {
     startedBy: { type: 'apiKey', id: key.id, userID },
     trigger: null,
   });
+  const { instances } = (await admin().get(`T/workflows/instances?workflowID=${id}`)).body;
+  expect(instances).toMatchObject([
+    { instanceID: byKey.body.instanceID, startedBy: { type: 'apiKey', id: key.id, userID } },
+    { instanceID: body.instanceID, startedBy: { type: 'user', id: userID, userID } },
+  ]);
 });
 
 test('a run names the tick of its cron job', async () => {
