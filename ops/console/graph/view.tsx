@@ -4,10 +4,10 @@ import { useComputedColorScheme } from '@mantine/core';
 import {
   Background,
   BaseEdge,
+  ControlButton,
   Controls,
   EdgeLabelRenderer,
   type EdgeProps,
-  type FitViewOptions,
   getBezierPath,
   MiniMap,
   type Node,
@@ -16,32 +16,19 @@ import {
   ReactFlow,
   type ReactFlowProps,
   useNodesInitialized,
-  useReactFlow,
   useStore,
-  useStoreApi,
 } from '@xyflow/react';
 import { createContext, memo, type ReactNode, useContext, useEffect, useRef } from 'react';
 import { Icon } from '../ui/icon.tsx';
 import { partOfSide } from './exits.ts';
+import { useShowGraph } from './fit.ts';
 import { type Flow, HEIGHT, leadsBack, middleAround, pathAround, pathBy, WIDTH } from './lay-out.ts';
 import type { Point } from './shown.ts';
-import { coveredWidth } from './workspace.tsx';
 
 const edgeTypes = { default: memo(GraphEdge) };
 
 /** A graph of more steps than these has a small map. */
 export const MANY = 30;
-
-const FIT = { maxZoom: 1, minZoom: 0.3, padding: 0.1 };
-
-/** Pixels around a graph beside a panel. */
-const MARGIN = 24;
-
-/** Shows the whole graph in the part that a panel of this width leaves free at the left. */
-export function fitBeside(covered: number): FitViewOptions {
-  if (covered === 0) return FIT;
-  return { ...FIT, padding: { x: `${MARGIN}px`, y: `${MARGIN}px`, right: `${covered + MARGIN}px` } };
-}
 
 /** Actions on a graph that is edited. A graph to look at has none. */
 export interface GraphActions {
@@ -57,21 +44,25 @@ interface Props {
   label: string;
   /** How many steps are drawn. */
   steps: number;
+  /** A graph that would be smaller as a whole is shown from its beginning. */
+  smallest?: number;
   children?: ReactNode;
 }
 
 /** A graph to look at and to choose from; what else can be done with it, its props say. */
-export function GraphView<N extends Node>({ label, steps, children, ...flow }: ReactFlowProps<N> & Props) {
+export function GraphView<N extends Node>({ label, steps, smallest, children, ...flow }: ReactFlowProps<N> & Props) {
   const scheme = useComputedColorScheme();
   return (
     <section className="graph" aria-label={label}>
-      <ReactFlow colorMode={scheme} fitViewOptions={FIT} minZoom={0.05} maxZoom={1.5} edgeTypes={edgeTypes} {...flow}>
+      <ReactFlow colorMode={scheme} minZoom={0.05} maxZoom={1.5} edgeTypes={edgeTypes} {...flow}>
         <Background />
-        <Controls showInteractive={false} />
+        <Controls showFitView={false} showInteractive={false}>
+          <ShowAll />
+        </Controls>
         {steps > MANY && (
           <MiniMap nodeColor="var(--idle)" pannable zoomable ariaLabel="Map of the graph" position="top-left" />
         )}
-        <FitToWidth />
+        <FitToWidth smallest={smallest} />
         {children}
       </ReactFlow>
     </section>
@@ -130,45 +121,34 @@ function wayOf(edge: EdgeProps): { path: string; x: number; y: number } {
   return { path: pathBy(edge, points), x: (sourceX + first.x) / 2, y: (sourceY + first.y) / 2 };
 }
 
-/** Graphs that would be smaller than this are shown from their beginning. */
-const READABLE = { zoom: 0.6, margin: 40 };
-
 /**
- * Shows the whole graph, or the beginning of one that is too large: at first, and again when its place has become much narrower or
- * wider, as when a telephone is turned.
+ * Shows the graph as a whole, or its beginning: at first, and again when its place has become much narrower or wider, as when a
+ * telephone is turned.
  */
-function FitToWidth() {
+function FitToWidth({ smallest }: { smallest: number | undefined }) {
   const hundreds = useStore(({ width }) => Math.round(width / 100));
   const isReady = useNodesInitialized();
-  const store = useStoreApi();
   const fitted = useRef(0);
-  const { fitView, getNodes, getNodesBounds, setViewport } = useReactFlow();
+  const show = useShowGraph();
   useEffect(() => {
     // A step that is added is measured as well: the view stays then.
     if (hundreds === 0 || !isReady || fitted.current === hundreds) return;
     fitted.current = hundreds;
-    const { width: whole, height } = store.getState();
-    const covered = coveredWidth();
-    const width = whole - covered;
-    const nodes = getNodes();
-    const all = getNodesBounds(nodes);
-    const [first] = nodes.toSorted((one, other) => distanceOf(one) - distanceOf(other));
-    const isToTheRight = first?.sourcePosition === Position.Right;
-    const fits = (isToTheRight ? width / all.width : height / all.height) > FIT.minZoom;
-    if (!first || fits) return void fitView(fitBeside(covered));
-    const { zoom, margin } = READABLE;
-    const { x, y } = first.position;
-    void setViewport({
-      zoom,
-      x: isToTheRight ? margin - x * zoom : width / 2 - (x + (first.width ?? 0) / 2) * zoom,
-      y: isToTheRight ? height / 2 - (y + (first.height ?? 0) / 2) * zoom : margin - y * zoom,
-    });
-  }, [hundreds, isReady, store, fitView, getNodes, getNodesBounds, setViewport]);
+    show(smallest);
+  }, [hundreds, isReady, show, smallest]);
   return null;
 }
 
-function distanceOf({ position: { x, y } }: Node): number {
-  return x + y;
+/** Also where the whole cannot be read: that is asked for here. */
+function ShowAll() {
+  const show = useShowGraph();
+  return (
+    <ControlButton title="Fit View" aria-label="Fit View" onClick={() => show(0)}>
+      <svg viewBox="0 0 24 24" aria-hidden="true">
+        <path d="M3 3h7v3H6v4H3zM14 3h7v7h-3V6h-4zM3 14h3v4h4v3H3zM18 14h3v7h-7v-3h4z" />
+      </svg>
+    </ControlButton>
+  );
 }
 
 /** The sides of a node by which edges come and go. */

@@ -1,8 +1,8 @@
-import { useReactFlow, useStore } from '@xyflow/react';
+import { useNodesInitialized, useReactFlow, useStore } from '@xyflow/react';
 import { useEffect, useRef } from 'react';
+import { useShowGraph } from './fit.ts';
 import { HEIGHT, WIDTH } from './lay-out.ts';
 import type { Point } from './shown.ts';
-import { fitBeside } from './view.tsx';
 import { coveredWidth } from './workspace.tsx';
 
 /** Room between a step that is brought into view and what is around the view. */
@@ -22,12 +22,14 @@ interface Props {
 
 /** Brings a step into the part of the view that no panel covers, and all of a graph that was tidied up. */
 export function Views({ sought, tidied = 0, positions }: Props) {
-  const { fitView, getViewport, setViewport } = useReactFlow();
+  const { getViewport, setViewport } = useReactFlow();
   const latest = useRef(positions);
   latest.current = positions;
   const found = useRef<Props['sought']>(undefined);
-  // Before it has a size, the graph is not drawn.
-  const isDrawn = useStore(({ width }) => width > 0);
+  const show = useShowGraph();
+  // Before it has a size, the graph is not drawn, and the first view of it shows the whole or its beginning.
+  const hasSize = useStore(({ width }) => width > 0);
+  const isDrawn = useNodesInitialized() && hasSize;
   useEffect(() => {
     if (!isDrawn || found.current === sought) return;
     found.current = sought;
@@ -44,8 +46,8 @@ export function Views({ sought, tidied = 0, positions }: Props) {
     if (next.x !== before.x || next.y !== before.y) void setViewport({ ...next, zoom });
   }, [isDrawn, sought, getViewport, setViewport]);
   useEffect(() => {
-    if (tidied > 0) void fitView(fitBeside(coveredWidth()));
-  }, [tidied, fitView]);
+    if (tidied > 0) show();
+  }, [tidied, show]);
   return null;
 }
 

@@ -1,5 +1,5 @@
 import type { Edge, Node, NodeChange, NodeProps } from '@xyflow/react';
-import { memo, useCallback, useMemo } from 'react';
+import { memo, useCallback, useEffect, useMemo, useState } from 'react';
 import { type FailedItems, failedItemsOf, type NodeSteps } from '../client/run-steps.ts';
 import type { Run } from '../client/types.ts';
 import { BodyBox, boxNodes } from '../graph/box.tsx';
@@ -61,7 +61,13 @@ export function Graph({
     const taken = takenEdges({ graph, nodes: byID, kinds, maps: withItems });
     return drawing.edges.map((edge) => asEdge(edge, taken.has(edge.id), byID.get(edge.target)));
   }, [graph, byID, kinds, maps, drawing]);
-  const sought = useMemo(() => (selectedID === undefined ? undefined : { id: selectedID }), [selectedID]);
+  // Where the run was when the page was opened: the view does not follow it, since someone looks at it.
+  const [begun, setBegun] = useState(() => nodes.findLast(({ shown }) => isUnderWay.has(shown.status))?.nodeID);
+  useEffect(() => {
+    if (selectedID !== undefined) setBegun(undefined);
+  }, [selectedID]);
+  const soughtID = selectedID ?? begun;
+  const sought = useMemo(() => (soughtID === undefined ? undefined : { id: soughtID }), [soughtID]);
   // Also chosen by keyboard, which clicks do not tell.
   const onNodesChange = useCallback(
     (changes: NodeChange[]) => {
@@ -75,6 +81,7 @@ export function Graph({
     <GraphView
       label="Graph of the run; the timeline lists the same steps"
       steps={graph.nodes.length}
+      smallest={READABLE}
       nodes={shown}
       edges={edges}
       nodeTypes={nodeTypes}
@@ -105,6 +112,11 @@ function drawingOfRun({ nodes, edges }: GraphOfRun, kinds: Kinds): DrawingOfRun 
 }
 
 const noNames: Named = new Map();
+
+/** Titles of smaller cards cannot be read without enlarging them. */
+const READABLE = 0.6;
+
+const isUnderWay: ReadonlySet<string> = new Set(['RUNNING', 'SUSPENDED']);
 
 /** Callers who may not list kinds see exits by their names alone. */
 const none: Kinds = {};
