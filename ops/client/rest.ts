@@ -2281,7 +2281,7 @@ export interface paths {
         };
         /**
          * Get the state of listeners
-         * @description Returns, for the listeners of the tenant that the caller may read, whether they receive events.
+         * @description Returns, for the listeners of the tenant that the caller may read, whether they receive events, and how many deliveries they have refused.
          *
          *     Permission: `listener.read`
          */
@@ -11313,7 +11313,8 @@ export interface components {
              *         "state": "running",
              *         "type": "webhook",
              *         "retryCount": 0,
-             *         "title": "Orders of the shop"
+             *         "title": "Orders of the shop",
+             *         "refusals": 2
              *       }
              *     }
              */
@@ -12488,6 +12489,8 @@ export interface components {
             type: string;
             retryCount: number;
             title: string;
+            /** @description Recorded deliveries of the last day that were refused */
+            refusals: number;
         };
         /**
          * @example {
@@ -17475,13 +17478,13 @@ export interface components {
          *       "status": "WAITING",
          *       "isTest": false,
          *       "origin": "direct",
-         *       "tags": [
-         *         "north"
-         *       ],
          *       "startedBy": {
          *         "type": "user",
          *         "id": "01990d3e-5c00-7a10-8000-000000000001"
          *       },
+         *       "tags": [
+         *         "north"
+         *       ],
          *       "errorCode": null,
          *       "startAt": null,
          *       "batchID": null,
@@ -17552,11 +17555,11 @@ export interface components {
             status: components["schemas"]["RunStatus"];
             isTest: boolean;
             origin: string;
+            /** @description Null if a job, a listener or another run started it */
+            startedBy: components["schemas"]["RunStarter"] | null;
             tags: string[];
             errorCode: string | null;
             /** @description When it was to begin, if not at once */
-            /** @description Null if a job, a listener or another run started it */
-            startedBy: components["schemas"]["RunStarter"] | null;
             startAt: string | null;
             /** @description The batch that it belongs to */
             batchID: string | null;
@@ -17741,13 +17744,13 @@ export interface components {
          *       "status": "WAITING",
          *       "isTest": false,
          *       "origin": "direct",
-         *       "tags": [
-         *         "north"
-         *       ],
          *       "startedBy": {
          *         "type": "user",
          *         "id": "01990d3e-5c00-7a10-8000-000000000001"
          *       },
+         *       "tags": [
+         *         "north"
+         *       ],
          *       "errorCode": null,
          *       "startAt": null,
          *       "batchID": null,
@@ -17776,11 +17779,11 @@ export interface components {
             status: components["schemas"]["RunStatus"];
             isTest: boolean;
             origin: string;
+            /** @description Null if a job, a listener or another run started it */
+            startedBy: components["schemas"]["RunStarter"] | null;
             tags: string[];
             errorCode: string | null;
             /** @description When it was to begin, if not at once */
-            /** @description Null if a job, a listener or another run started it */
-            startedBy: components["schemas"]["RunStarter"] | null;
             startAt: string | null;
             /** @description The batch that it belongs to */
             batchID: string | null;
@@ -23644,13 +23647,13 @@ export interface operations {
                      *           "status": "WAITING",
                      *           "isTest": false,
                      *           "origin": "direct",
-                     *           "tags": [
-                     *             "north"
-                     *           ],
                      *           "startedBy": {
                      *             "type": "user",
                      *             "id": "01990d3e-5c00-7a10-8000-000000000001"
                      *           },
+                     *           "tags": [
+                     *             "north"
+                     *           ],
                      *           "errorCode": null,
                      *           "startAt": null,
                      *           "batchID": null,
@@ -23722,13 +23725,13 @@ export interface operations {
                      *       "status": "WAITING",
                      *       "isTest": false,
                      *       "origin": "direct",
-                     *       "tags": [
-                     *         "north"
-                     *       ],
                      *       "startedBy": {
                      *         "type": "user",
                      *         "id": "01990d3e-5c00-7a10-8000-000000000001"
                      *       },
+                     *       "tags": [
+                     *         "north"
+                     *       ],
                      *       "errorCode": null,
                      *       "startAt": null,
                      *       "batchID": null,
@@ -27944,7 +27947,8 @@ export interface operations {
                      *           "state": "running",
                      *           "type": "webhook",
                      *           "retryCount": 0,
-                     *           "title": "Orders of the shop"
+                     *           "title": "Orders of the shop",
+                     *           "refusals": 2
                      *         }
                      *       },
                      *       "message": "Done"

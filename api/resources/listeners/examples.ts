@@ -60,5 +60,5 @@ export const exampleListener = {
 };
 
 export const exampleConnections = {
-  [listenerID]: { state: 'running', type: 'webhook', retryCount: 0, title: 'Orders of the shop' },
+  [listenerID]: { state: 'running', type: 'webhook', retryCount: 0, title: 'Orders of the shop', refusals: 2 },
 };

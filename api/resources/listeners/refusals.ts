@@ -1,3 +1,4 @@
+import type { Query } from '#shared/db/query.ts';
 import { tenantRoute } from '../../context/routes.ts';
 import { getListener } from './find.ts';
 import { Refusals } from './refusal-schemas.ts';
@@ -24,6 +25,16 @@ select id, refused_at as "refusedAt", status, code, reason, address, method, pat
   body_bytes as "bodyBytes", omitted
 from listener_refusal where tenant_id = $1 and listener_id = $2 and expires_at > now()
 order by id desc limit 50`;
+
+const COUNTS = `
+select listener_id as id, count(*)::int as count from listener_refusal
+where tenant_id = $1 and expires_at > now() group by listener_id`;
+
+/** How many refused deliveries of the last day are recorded, by the ids of the listeners that have some. */
+export async function countRefusals(run: Query, tenantID: string): Promise<ReadonlyMap<string, number>> {
+  const { rows } = await run<{ id: string; count: number }>(COUNTS, [tenantID]);
+  return new Map(rows.map(({ id, count }) => [id, count]));
+}
 
 export const listRefusals = tenantRoute({
   name: 'listListenerRefusals',

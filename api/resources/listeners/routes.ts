@@ -17,7 +17,7 @@ import { describeListeners } from './describe.ts';
 import { eventRoutes } from './events.ts';
 import { findAround, findBreakers, getListener, requireActionsFit } from './find.ts';
 import { presentListener } from './present.ts';
-import { listRefusals } from './refusals.ts';
+import { countRefusals, listRefusals } from './refusals.ts';
 import { Changed, type Connection, Connections, Listener, ListenerID, ListenerList, Listeners } from './schemas.ts';
 import { shadowRoutes } from './shadow-replay.ts';
 import { putListener, updateListener } from './update.ts';
@@ -61,7 +61,8 @@ export const listenerRoutes = [
     method: 'get',
     path: '/listeners/status/connections',
     summary: 'Get the state of listeners',
-    description: 'Returns, for the listeners of the tenant that the caller may read, whether they receive events.',
+    description:
+      'Returns, for the listeners of the tenant that the caller may read, whether they receive events, and how many deliveries they have refused.',
     permission: 'listener.read',
     filter: true,
     response: Connections,
@@ -74,9 +75,10 @@ export const listenerRoutes = [
         em,
         rows.map(({ id }) => id),
       );
+      const refusals = await countRefusals(onEntities(em), tenantID);
       const status = rows.map(({ id, status: of, listenerType: type, listenerTitle: title }) => [
         id,
-        { ...statusOf(of, connections.get(id), breakers.get(id)), type, title },
+        { ...statusOf(of, connections.get(id), breakers.get(id)), type, title, refusals: refusals.get(id) ?? 0 },
       ]);
       return { status: Object.fromEntries(status), message: 'State of the listeners' };
     },

@@ -167,6 +167,7 @@ export const Connection = z
     type: z.string(),
     retryCount: z.int(),
     title: z.string(),
+    refusals: z.int().describe('Recorded deliveries of the last day that were refused'),
   })
   .meta({ id: 'ListenerConnection' });
 

@@ -7,6 +7,7 @@ import { useMemberNames } from '../client/members.ts';
 import type { Schemas } from '../client/types.ts';
 import { ListenerState } from '../listener/state.tsx';
 import { AssetList } from '../ui/asset-list.tsx';
+import { countOf } from '../ui/count.ts';
 import { Icon } from '../ui/icon.tsx';
 import { May } from '../ui/may.tsx';
 import type { Column } from '../ui/table.tsx';
@@ -34,7 +35,15 @@ export function ListenersPage() {
         </Link>
       ),
     },
-    { head: 'State', cell: (row) => <ListenerState connection={connections?.[row.listenerID]} listener={row} /> },
+    {
+      head: 'State',
+      cell: (row) => (
+        <>
+          <ListenerState connection={connections?.[row.listenerID]} listener={row} />
+          <Refusals listener={row} count={connections?.[row.listenerID]?.refusals ?? 0} />
+        </>
+      ),
+    },
     { head: 'Type', cell: ({ listenerType }) => listenerType, isWide: true },
     { head: 'Owner', cell: ({ creatorID }) => <bdi>{nameOf(creatorID)}</bdi>, isWide: true },
     { head: 'Last event', cell: ({ lastEventAt }) => (lastEventAt ? <Ago at={lastEventAt} /> : 'none') },
@@ -63,5 +72,23 @@ export function ListenersPage() {
         </May>
       }
     />
+  );
+}
+
+/** A listener that receives events may have refused others, which nothing else in its state tells. */
+function Refusals({ listener, count }: { listener: Row; count: number }) {
+  if (count === 0) return null;
+  const { tenantID, listenerID } = listener;
+  return (
+    <div>
+      <Link
+        className="link"
+        to="/t/$tenantID/listeners/$listenerID"
+        params={{ tenantID, listenerID }}
+        search={{ tab: 'refused' }}
+      >
+        {countOf(count, 'delivery', 'deliveries')} refused
+      </Link>
+    </div>
   );
 }

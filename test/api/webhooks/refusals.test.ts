@@ -42,6 +42,7 @@ async function untilRefused(id: string, count = 1): Promise<Refusal[]> {
 describe('a refused delivery', () => {
   test('leaves its time, address, reason and the first 2 kB, and no secret that it contained', async () => {
     const { id } = await aListener(cluster, { tenant, options: { authType: 'github', authSecret: SECRET } });
+    const other = await aListener(cluster, { tenant });
     const signature = `sha256=${'ab'.repeat(32)}`;
     // The second secret would be cut by the end of what is kept.
     const body = `${SECRET} ${'x'.repeat(2_040 - SECRET.length)}${SECRET}${'y'.repeat(9_000)}`;
@@ -53,6 +54,8 @@ describe('a refused delivery', () => {
     expect(answer.status).toBe(401);
 
     const [refusal] = await untilRefused(id);
+    const { status: states } = (await cluster.as(tenant.creator).in(tenant).get('T/listeners/status/connections')).body;
+    expect([states[id].refusals, states[other.id].refusals]).toEqual([1, 0]);
     expect(refusal).toMatchObject({
       ...{ status: 401, code: 'INVALID_REQUEST', reason: 'This delivery is refused: the signature is wrong' },
       ...{ method: 'POST', path: `/webhooks/v1/inbound/${id}`, address: expect.stringMatching(/127\.0\.0\.1|::1/) },

@@ -118,6 +118,13 @@ export function listenerTests(stage: () => Stage): void {
     await page.getByLabel('Body of the refused delivery').getByText('<img src=x').waitFor();
     expect(await page.locator('img[src="x"]').count()).toBe(0);
     await expectAccessible(page, { name: 'listener-refused', shows: 'has not taken' });
+    // The list tells it too: the listener is connected.
+    await go(path('/listeners'));
+    await page
+      .getByRole('row', { name: /From GitHub/ })
+      .getByRole('link', { name: '1 delivery refused' })
+      .click();
+    await page.getByRole('tab', { name: 'Refused (1)', selected: true }).waitFor();
 
     await page.getByRole('tab', { name: 'Live test' }).click();
     const tried = page.getByRole('region', { name: 'Test delivery' });
