@@ -1,6 +1,7 @@
 /** Values of rows, as the fields of a form take and show them. */
 import { describe, expect, test } from 'vitest';
 import { entryOf, isNeeded, kindOf, type TableColumn, usualWords, valueOfEntry } from '#ops/console/database/cells.ts';
+import { readCSV, rowsOfFile } from '#ops/console/database/csv.ts';
 
 function column(type: string, more: Partial<TableColumn> = {}): TableColumn {
   return {
@@ -58,5 +59,61 @@ describe('a field for a column', () => {
     expect(usualWords(column('date'))).toBe('empty: null');
     expect(isNeeded(column('date', { isNullable: false }))).toBe(true);
     expect(isNeeded(column('date', { isNullable: false, defaultValue: 'now()' }))).toBe(false);
+  });
+});
+
+describe('a CSV file', () => {
+  test('is read with quotes, lines within them, and the separator of its first line', () => {
+    expect(readCSV('\uFEFFa,b\r\n1,"x, ""y""\nz"\r\n\r\n,2\r\n')).toEqual([
+      ['a', 'b'],
+      ['1', 'x, "y"\nz'],
+      ['', '2'],
+    ]);
+    expect(readCSV('"a,b";c\n1;')).toEqual([
+      ['a,b', 'c'],
+      ['1', ''],
+    ]);
+    expect(readCSV('a\tb\n"1"x\t2')).toEqual([
+      ['a', 'b'],
+      ['1x', '2'],
+    ]);
+    expect(readCSV('')).toEqual([]);
+    expect(() => readCSV('a\n"1')).toThrow('not closed');
+  });
+
+  const named = (databaseTableColumnName: string, type: string, more: Partial<TableColumn> = {}) =>
+    column(type, { databaseTableColumnName, ...more });
+  const columns = [
+    named('id', 'bigint', { isIdentity: true, isNullable: false }),
+    named('Title', 'text', { isNullable: false }),
+    named('sold', 'boolean'),
+    named('price', 'numeric'),
+  ];
+
+  test('fills the columns that its first line names, and no value where a cell is empty', () => {
+    const {
+      rows,
+      columns: filled,
+      leftOut,
+    } = rowsOfFile('title,maker, SOLD,price\nBolt,ACME,yes,1.50\nNut,,0,\n', columns);
+    expect(rows).toEqual([
+      { Title: 'Bolt', sold: true, price: 1.5 },
+      { Title: 'Nut', sold: false },
+    ]);
+    expect([filled, leftOut]).toEqual([['Title', 'sold', 'price'], ['maker']]);
+  });
+
+  test.each([
+    ['', 'has no rows'],
+    ['a,b\n1,2', 'must name columns of the table; it has a, b'],
+    ['title,Title\n1,2', 'names a column twice'],
+    ['sold\ntrue', 'lacks columns that the table requires: Title'],
+    [
+      'title,sold\nBolt,yes\nNut,perhaps',
+      'Row 3 of the file: sold: expected true or false, or yes or no, and not “perhaps”',
+    ],
+    ['title\nBolt,1', 'Row 2 of the file has 2 cells, and the first line 1'],
+  ])('%j is refused', (text, message) => {
+    expect(() => rowsOfFile(text, columns)).toThrow(message);
   });
 });

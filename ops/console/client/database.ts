@@ -80,8 +80,12 @@ export async function countRows(path: TableIDs, filter: string | undefined): Pro
   return databaseTableStatistics.databaseTableRowCount;
 }
 
-export async function addRow(path: TableIDs, row: Row): Promise<void> {
-  const given = { databaseTableRowData: [row] } as Schemas['DatabaseRowsAdd'];
+/** How many rows one request adds. */
+export const MAX_ADDED = 1_000;
+
+/** Adds all of them or none. */
+export async function addRows(path: TableIDs, rows: readonly Row[]): Promise<void> {
+  const given = { databaseTableRowData: rows } as Schemas['DatabaseRowsAdd'];
   await body(rest.POST(ROWS, { params: { path }, body: given }));
 }
 

@@ -5,7 +5,7 @@ import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { parseExact } from '#shared/core/lossless-json.ts';
 import {
-  addRow,
+  addRows,
   changeRow,
   currentRowsOf,
   type DatabaseTable,
@@ -56,7 +56,7 @@ export function RowDialog({ ids, table, row, onSettled, onClose }: Props) {
   const save = useMutation({
     mutationFn: async () => {
       const entered = mode === 'json' ? (parseExact(text) as Row) : touched(shown, entries);
-      if (!row) return addRow(ids, entered);
+      if (!row) return addRows(ids, [entered]);
       const changed = Object.entries(entered).filter(
         ([name, value]) => JSON.stringify(value) !== JSON.stringify(row[name]),
       );

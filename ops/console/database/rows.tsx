@@ -1,6 +1,7 @@
 import { Button, Group, Menu, Select, Skeleton, Text, TextInput } from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { type FormEvent, useState } from 'react';
+import { type FormEvent, lazy, Suspense, useState } from 'react';
 import {
   countRows,
   type DatabaseTable,
@@ -23,6 +24,8 @@ import { saveFile } from '../ui/save-file.ts';
 import { type Column, Scroller, Table } from '../ui/table.tsx';
 import { RowDialog } from './row-dialog.tsx';
 import type { DatabaseView } from './view.ts';
+
+const ImportRows = lazy(() => import('./import-rows.tsx').then(({ ImportRows: one }) => ({ default: one })));
 
 interface Props {
   ids: TableIDs;
@@ -71,7 +74,7 @@ export function Rows({ ids, table, view, onView }: Props) {
   return (
     <>
       <RowFilter table={table} key={q ?? ''} q={q} onSet={(next) => onView({ ...view, page: 1, q: next ?? '' })} />
-      <Tools key={q ?? ''} ids={ids} q={q} onAdd={() => setEdited('new')} />
+      <Tools key={q ?? ''} ids={ids} q={q} table={table} onAdd={() => setEdited('new')} onAdded={refresh} />
       {error && <Problem error={error} onRetry={() => void refetch()} />}
       {!data && !error && <Skeleton h={200} />}
       {data && (
@@ -112,7 +115,18 @@ export function Rows({ ids, table, view, onView }: Props) {
   );
 }
 
-function Tools({ ids, q, onAdd }: { ids: TableIDs; q: string | undefined; onAdd: () => void }) {
+interface ToolsProps {
+  ids: TableIDs;
+  table: DatabaseTable;
+  q: string | undefined;
+  /** Opens the form of a new row. */
+  onAdd: () => void;
+  /** Rows were added by a file. */
+  onAdded: () => Promise<unknown>;
+}
+
+function Tools({ ids, table, q, onAdd, onAdded }: ToolsProps) {
+  const [isImporting, importing] = useDisclosure(false);
   const count = useMutation({ mutationFn: () => countRows(ids, q) });
   const save = useMutation({
     mutationFn: async (format: RowsFormat) =>
@@ -124,6 +138,9 @@ function Tools({ ids, q, onAdd }: { ids: TableIDs; q: string | undefined; onAdd:
         <May permission="database.rowCreate">
           <Button size="xs" variant="default" onClick={onAdd}>
             Add a row
+          </Button>
+          <Button size="xs" variant="default" onClick={importing.open}>
+            Import CSV
           </Button>
         </May>
         <May permission="database.tableRead">
@@ -151,6 +168,11 @@ function Tools({ ids, q, onAdd }: { ids: TableIDs; q: string | undefined; onAdd:
       </Group>
       {count.error && <Problem error={count.error} />}
       {save.error && <Problem error={save.error} />}
+      {isImporting && (
+        <Suspense>
+          <ImportRows ids={ids} table={table} onSettled={onAdded} onClose={importing.close} />
+        </Suspense>
+      )}
     </>
   );
 }

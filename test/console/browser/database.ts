@@ -60,6 +60,26 @@ export function databaseTests(stage: () => Stage): void {
     await page.getByRole('button', { name: 'Count', exact: true }).click();
     await page.getByText('2 rows').waitFor();
     await expectAccessible(page, { name: 'database', shows: 'Bolt' });
+
+    await page.getByRole('button', { name: 'Import CSV' }).click();
+    const choose = (text: string) => {
+      const file = { name: 'parts.csv', mimeType: 'text/csv', buffer: Buffer.from(text) };
+      return dialog.locator('input[type=file]').setInputFiles(file);
+    };
+    await choose('title;sold\n"Nail; ""long""";perhaps\n');
+    await dialog.getByText('Row 2 of the file: sold: expected true or false').waitFor();
+    // The second row has the key of one that is there: none is added.
+    await choose('id;title;maker\n10;Screw;ACME\n2;Nail;\n');
+    await dialog.getByText('leaves out: maker').waitFor();
+    await expectAccessible(page, { name: 'database-import', shows: 'It fills id, title' });
+    await dialog.getByRole('button', { name: 'Import 2 rows' }).click();
+    await dialog.getByText(/Row 3 of the file/).waitFor();
+    forgetRefusals(stage(), 409);
+    await choose('id;title;sold\n10;Screw;yes\n11;"Nail; ""long""";no\n');
+    await dialog.getByRole('button', { name: 'Import 2 rows' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    await page.getByRole('row', { name: /^10 Screw true/ }).waitFor();
+    await page.getByRole('row', { name: /^11 Nail; "long" false/ }).waitFor();
     expect(await page.locator('img[src="x"]').count()).toBe(0);
 
     await page.getByRole('combobox', { name: 'Column' }).click();
