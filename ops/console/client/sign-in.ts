@@ -24,6 +24,18 @@ export async function readSignIn(): Promise<SignIn> {
   return signIn;
 }
 
+/** The page to go on with: whoever is in one tenant alone, and has asked for no page, has nothing to choose. */
+export async function pageAfterSignIn(next: string): Promise<string> {
+  if (next !== '/') return next;
+  const params = { query: { limit: 2 } };
+  // The list of tenants says what is wrong.
+  const tenants = await body(rest.GET('/api/v1/tenants', { params })).then(
+    (answer) => answer.tenants,
+    () => [],
+  );
+  return tenants.length === 1 && tenants[0] ? `/t/${tenants[0].tenantID}` : next;
+}
+
 /** Signs in at the development issuer of this server. */
 export async function signInForDevelopment(email: string): Promise<void> {
   beginSession(await developmentSession(email));

@@ -61,8 +61,12 @@ function DevelopmentSignIn({ next }: { next: string }) {
   const navigate = useNavigate();
   const [email, setEmail] = useState('you@example.com');
   const signIn = useMutation({
-    mutationFn: async () => (await signInModule()).signInForDevelopment(email.trim()),
-    onSuccess: () => navigate({ href: `/console${next}` }),
+    mutationFn: async () => {
+      const { pageAfterSignIn, signInForDevelopment } = await signInModule();
+      await signInForDevelopment(email.trim());
+      return pageAfterSignIn(next);
+    },
+    onSuccess: (page) => navigate({ href: `/console${page}` }),
   });
   const submit = (event: FormEvent) => {
     event.preventDefault();

@@ -1,7 +1,7 @@
 import { Button, Container, Text } from '@mantine/core';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useEffect, useRef, useState } from 'react';
-import { readSignIn, takeCode } from '../client/sign-in.ts';
+import { pageAfterSignIn, readSignIn, takeCode } from '../client/sign-in.ts';
 import { PageTitle } from '../ui/page.tsx';
 import { Problem } from '../ui/problem.tsx';
 
@@ -17,6 +17,7 @@ export function SignedInPage() {
     const address = new URL(location.href);
     readSignIn()
       .then((signIn) => takeCode(signIn, address))
+      .then(pageAfterSignIn)
       .then((next) => navigate({ href: `/console${next}`, replace: true }))
       .catch(setError);
   }, [navigate]);
