@@ -177,8 +177,8 @@ function Filters({ tenantID, filter }: { tenantID: string; filter: RunFilter }) 
 }
 
 function RunTable({ tenantID, runs }: { tenantID: string; runs: readonly RunSummary[] }) {
-  return (
   const authorOf = useAuthorNames(tenantID);
+  return (
     <div className="scroller">
       <table className="list dense">
         <caption className="unseen">Runs, newest first</caption>
