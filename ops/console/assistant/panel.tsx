@@ -6,6 +6,7 @@ import { useLocation } from '@tanstack/react-router';
 import { type FormEvent, type KeyboardEvent, useEffect, useRef, useState } from 'react';
 import { chatsRead, forgetChat } from '../client/assistant.ts';
 import { every } from '../client/every.ts';
+import { newID } from '../client/new-id.ts';
 import { takeAsked, useAsked, useOpenPage } from '../open-page/open-page.ts';
 import { Icon } from '../ui/icon.tsx';
 import { Notice } from '../ui/notice.tsx';
@@ -24,7 +25,7 @@ interface Props {
 
 /** The assistant at the right of every page: its conversations, and the one that goes on. */
 export function Panel({ tenantID, onClose }: Props) {
-  const [chatID, setChatID] = useStored(`gantry.chat.${tenantID}`, newChat);
+  const [chatID, setChatID] = useStored(`gantry.chat.${tenantID}`, newID);
   const chats = useQuery({
     ...chatsRead(tenantID),
     // A model may be set in the settings, or by a colleague who was asked.
@@ -56,7 +57,7 @@ export function Panel({ tenantID, onClose }: Props) {
             variant="default"
             aria-label="New conversation"
             title="New conversation"
-            onClick={() => setChatID(newChat())}
+            onClick={() => setChatID(newID())}
           >
             <Icon name="plus" />
           </ActionIcon>
@@ -87,10 +88,6 @@ function onKey(event: KeyboardEvent<HTMLElement>, close: () => void): void {
   if (event.key === 'Escape' && !isInList) close();
 }
 
-function newChat(): string {
-  return crypto.randomUUID();
-}
-
 interface ChatsProps {
   tenantID: string;
   chatID: string;
@@ -104,7 +101,7 @@ function Chats({ tenantID, chatID, onChoose }: ChatsProps) {
   const forget = useMutation({
     mutationFn: () => forgetChat({ tenantID, chatID }),
     onSuccess: () => {
-      onChoose(newChat());
+      onChoose(newID());
       void queries.invalidateQueries({ queryKey: chatsRead(tenantID).queryKey });
     },
   });
@@ -154,10 +151,10 @@ function Conversation({ tenantID, chatID }: { tenantID: string; chatID: string }
   const log = useRef<HTMLElement>(null);
   const { messages, isAnswering, isRead } = chat;
   const isAlong = withoutAt !== pathname;
-  const where = () => (isAlong ? contextOf(pathname, opened) : Promise.resolve(null));
+  const where = async () => (isAlong ? contextOf(pathname, opened) : null);
   const ask = async (question: string) => {
     setText('');
-    await chat.ask(question, await where());
+    await chat.ask(question, where);
   };
   const chooseNow = useRef(choose);
   chooseNow.current = choose;
@@ -178,8 +175,6 @@ function Conversation({ tenantID, chatID }: { tenantID: string; chatID: string }
     event.preventDefault();
     if (text.trim() !== '' && !isAnswering) void ask(text.trim());
   };
-  const decide = async (id: string, decision: Parameters<typeof chat.decide>[1]) =>
-    chat.decide(id, decision, await where());
   return (
     <>
       <section
@@ -202,7 +197,7 @@ function Conversation({ tenantID, chatID }: { tenantID: string; chatID: string }
             decisions={chat.decisions}
             isLast={index === messages.length - 1}
             isAnswering={isAnswering}
-            onDecide={(id, decision) => void decide(id, decision)}
+            onDecide={(id, decision) => void chat.decide(id, decision, where)}
             onAsk={(question) => void ask(question)}
           />
         ))}

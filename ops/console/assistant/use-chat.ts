@@ -3,11 +3,15 @@ import { useCallback, useEffect, useRef, useState } from 'react';
 import { askModel, type ChatIDs, chatRead, chatsRead, resumeAnswer, stopAnswer } from '../client/assistant.ts';
 import type { ChatMessage, Chunk } from '../client/chat-parts.ts';
 import { every } from '../client/every.ts';
+import { newID } from '../client/new-id.ts';
 import { APIError } from '../client/rest.ts';
 import { type Decision, decided, waitingIn, withChunk } from './parts.ts';
 
 /** While a call waits, it may be decided in another tab. */
 const AGAIN_MS = 5_000;
+
+/** Reads what is open, which may take requests. */
+type Where = () => Promise<object | null>;
 
 /** A conversation: what is stored, and the answer that is being written. */
 export function useChat(ids: ChatIDs) {
@@ -62,25 +66,30 @@ export function useChat(ids: ChatIDs) {
   );
 
   const isRead = stored.data !== undefined;
-  const firstRead = useRef(stored.data);
-  firstRead.current = stored.data;
+  const latest = useRef(stored.data);
+  latest.current = stored.data;
   useEffect(() => {
     // An answer that was being written when the page was left is read on.
     if (isRead && !reading.current)
-      void follow(firstRead.current ?? [], (next) => resumeAnswer({ tenantID, chatID }, next), {
+      void follow(latest.current ?? [], (next) => resumeAnswer({ tenantID, chatID }, next), {
         isExpected: false,
       });
   }, [isRead, follow, tenantID, chatID]);
 
   const messages = live ?? stored.data ?? [];
 
-  async function send(message: ChatMessage, context: object | null): Promise<void> {
+  async function send(message: ChatMessage, where: Where): Promise<void> {
     setFailure(undefined);
     setDecisions(new Map());
     isStopped.current = false;
     const before = messages.filter(({ id }) => id !== message.id);
     const shown = message.role === 'user' ? [...before, message] : messages;
-    const error = await follow(shown, (next) => askModel(ids, { message, context }, next));
+    let context: object | null = null;
+    // The message is shown, and no other can be sent, while what is open is read.
+    const error = await follow(shown, async (next) => {
+      context = await where();
+      await askModel(ids, { message, context }, next);
+    });
     const isDecided = message.role === 'assistant';
     // That it was stopped is no failure.
     if (error && !isStopped.current) setFailure({ error, message: isDecided ? undefined : message, context });
@@ -92,16 +101,18 @@ export function useChat(ids: ChatIDs) {
     error: failure?.error ?? stored.error ?? undefined,
     isAnswering: live !== undefined,
     decisions,
-    ask: (text: string, context: object | null) =>
-      send({ id: crypto.randomUUID(), role: 'user', parts: [{ type: 'text', text }] }, context),
+    ask: (text: string, where: Where) => send({ id: newID(), role: 'user', parts: [{ type: 'text', text }] }, where),
     /** Asks again what has failed: the same message takes its own context. */
-    retry: failure?.message && (() => failure.message && send(failure.message, failure.context)),
+    retry: failure?.message && (() => failure.message && send(failure.message, async () => failure.context)),
     async stop() {
       isStopped.current = true;
-      await stopAnswer(ids).catch(() => undefined);
+      await stopAnswer(ids).catch((error: Error) => {
+        isStopped.current = false;
+        setFailure({ error, message: undefined, context: null });
+      });
     },
     /** Decides a call. The decisions are sent when all that wait are decided. */
-    async decide(toolCallId: string, decision: Decision, context: object | null) {
+    async decide(toolCallId: string, decision: Decision, where: Where) {
       const next = new Map(decisions).set(toolCallId, decision);
       setDecisions(next);
       const waiting = waitingIn(messages);
@@ -110,7 +121,7 @@ export function useChat(ids: ChatIDs) {
         return own ? [decided(part, own)] : [];
       });
       const last = messages.at(-1);
-      if (last && parts.length === waiting.length) await send({ ...last, parts }, context);
+      if (last && parts.length === waiting.length) await send({ ...last, parts }, where);
     },
   };
 }

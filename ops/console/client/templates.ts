@@ -3,6 +3,7 @@ import { type ChosenDatasource, numbered, replaced, withDatasources, withNumber 
 import type { SampleItem } from '#ops/samples/read.ts';
 import { applyImport, type Bundle, type Plan, planImport } from './bundles.ts';
 import { executeSQL } from './database.ts';
+import { newID } from './new-id.ts';
 import { body, rest } from './rest.ts';
 import { readFiles, uploadFile } from './sources.ts';
 import { mainWorkflow, type Template } from './template.ts';
@@ -51,7 +52,7 @@ export function presenceRead(tenantID: string, template: Template, datasources: 
       const update = await planOfUpdate(tenantID, template, datasources);
       let number = 1;
       while (taken.has(withNumber(title, number)) || (number === 1 && update)) number += 1;
-      return { next: { template: number === 1 ? template : numbered(template, number, newKey), number }, update };
+      return { next: { template: number === 1 ? template : numbered(template, number, newID), number }, update };
     },
     staleTime: 10_000,
   });
@@ -81,15 +82,6 @@ export async function updateInstalled(tenantID: string, update: NonNullable<Pres
   const workflow = plan.items.find(({ type }) => type === 'workflow');
   if (!workflow?.assetID) throw new Error('The workflow is not here any more');
   return workflow.assetID;
-}
-
-/** Keys as the API takes them; pages without TLS have no `randomUUID`. */
-function newKey(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(16));
-  bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x40;
-  bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80;
-  const hex = [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('');
-  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
 }
 
 /** Installs a template, and answers with the id of its workflow. A variable that is there keeps its value. */
