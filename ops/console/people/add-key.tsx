@@ -1,6 +1,6 @@
 import { Button, CopyButton, Group, Modal, Stack, Text, TextInput } from '@mantine/core';
 import { useSessionStorage } from '@mantine/hooks';
-import { useMutation } from '@tanstack/react-query';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { createKey } from '../client/people.ts';
 import { faultsOf } from '../ui/faults.ts';
@@ -10,11 +10,13 @@ import { ExpiryChoice } from './expiry-choice.tsx';
 import { type Expiry, expiresAt, USUAL } from './key-expiry.ts';
 import { PermissionGrid } from './permission-grid.tsx';
 import { RoleChoice } from './role-choice.tsx';
+import { rolesFor } from './role-to-run.ts';
 
 const EMPTY = {
   apiKeyName: '',
   expiry: { lifetime: USUAL, date: '' } as Expiry,
   roleIDs: [] as string[],
+  toRun: [] as string[],
   apiKeyPermissions: [] as string[],
 };
 
@@ -66,13 +68,17 @@ function Shown({ value, onClose }: { value: string; onClose: () => void }) {
 }
 
 function Form({ tenantID, onCreated }: { tenantID: string; onCreated: (key: string) => void }) {
-  const [draft, setDraft, forget] = useSessionStorage({ key: `add-key ${tenantID}`, defaultValue: EMPTY });
+  const [kept, setDraft, forget] = useSessionStorage({ key: `add-key ${tenantID}`, defaultValue: EMPTY });
+  // A version of the console before may have kept it, with fewer fields.
+  const draft = { ...EMPTY, ...kept };
+  const queries = useQueryClient();
   const create = useMutation({
-    mutationFn: () => {
-      const { expiry, ...chosen } = draft;
+    mutationFn: async () => {
+      const { expiry, toRun: _, ...chosen } = draft;
       const at = expiresAt(expiry, Date.now());
       if (at === undefined) throw new Error('Choose a last day that is not over');
-      return createKey(tenantID, { ...chosen, apiKeyExpiry: at === null ? null : at.toISOString() });
+      const roleIDs = await rolesFor(queries, tenantID, draft);
+      return createKey(tenantID, { ...chosen, roleIDs, apiKeyExpiry: at === null ? null : at.toISOString() });
     },
     onSuccess: (key) => {
       forget();
@@ -95,11 +101,7 @@ function Form({ tenantID, onCreated }: { tenantID: string; onCreated: (key: stri
         fault={faults.get('apiKeyExpiry')}
         onChange={(expiry) => setDraft({ ...draft, expiry })}
       />
-      <RoleChoice
-        value={draft.roleIDs}
-        onChange={(roleIDs) => setDraft({ ...draft, roleIDs })}
-        fault={faults.get('roleIDs')}
-      />
+      <RoleChoice value={draft} onChange={(roles) => setDraft({ ...draft, ...roles })} fault={faults.get('roleIDs')} />
       <Text size="sm">Permissions of its own, besides those of its roles:</Text>
       <PermissionGrid
         tenantID={tenantID}

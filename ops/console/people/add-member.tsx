@@ -1,12 +1,13 @@
 import { Text, TextInput } from '@mantine/core';
 import { useSessionStorage } from '@mantine/hooks';
-import { useMutation } from '@tanstack/react-query';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { addMember } from '../client/people.ts';
 import { faultsOf } from '../ui/faults.ts';
 import { FormDialog } from '../ui/form.tsx';
 import { RoleChoice } from './role-choice.tsx';
+import { rolesFor } from './role-to-run.ts';
 
-const EMPTY = { userEmail: '', roleIDs: [] as string[] };
+const EMPTY = { userEmail: '', roleIDs: [] as string[], toRun: [] as string[] };
 
 interface Props {
   tenantID: string;
@@ -16,9 +17,13 @@ interface Props {
 
 /** Adds a member by address: a person without an account is invited. Entered values stay when the dialog is closed. */
 export function AddMember({ tenantID, onAdded, onClose }: Props) {
-  const [draft, setDraft, forget] = useSessionStorage({ key: `add-member ${tenantID}`, defaultValue: EMPTY });
+  const [kept, setDraft, forget] = useSessionStorage({ key: `add-member ${tenantID}`, defaultValue: EMPTY });
+  // A version of the console before may have kept it, with fewer fields.
+  const draft = { ...EMPTY, ...kept };
+  const queries = useQueryClient();
   const add = useMutation({
-    mutationFn: () => addMember(tenantID, { ...draft, userEmail: draft.userEmail.trim() }),
+    mutationFn: async () =>
+      addMember(tenantID, { userEmail: draft.userEmail.trim(), roleIDs: await rolesFor(queries, tenantID, draft) }),
     onSuccess: (tenantUserID) => {
       forget();
       onAdded(tenantUserID);
@@ -36,11 +41,7 @@ export function AddMember({ tenantID, onAdded, onClose }: Props) {
         error={faults.get('userEmail')}
         onChange={(event) => setDraft({ ...draft, userEmail: event.currentTarget.value })}
       />
-      <RoleChoice
-        value={draft.roleIDs}
-        onChange={(roleIDs) => setDraft({ ...draft, roleIDs })}
-        fault={faults.get('roleIDs')}
-      />
+      <RoleChoice value={draft} onChange={(roles) => setDraft({ ...draft, ...roles })} fault={faults.get('roleIDs')} />
       <Text size="xs" c="dimmed">
         Without a role a person may sign in and do nothing. No mail is sent: tell the person to sign in here with this
         address.

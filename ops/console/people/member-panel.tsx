@@ -10,7 +10,8 @@ import { Problem } from '../ui/problem.tsx';
 import { useUnsaved } from '../ui/unsaved.ts';
 import { WhoChanged } from '../ui/who-changed.tsx';
 import { MayDo } from './may-do.tsx';
-import { RoleChoice } from './role-choice.tsx';
+import { type ChosenRoles, RoleChoice } from './role-choice.tsx';
+import { rolesFor } from './role-to-run.ts';
 
 /** One member: what they may do, their roles, and the way out. */
 export function MemberPanel({ ids, onClose }: { ids: MemberIDs; onClose: () => void }) {
@@ -46,21 +47,28 @@ function Membership({ ids, member, onRemoved }: MembershipProps) {
   const queries = useQueryClient();
   const may = useMay(`user:${ids.tenantUserID}`);
   const saved = member.roles.map(({ roleID }) => roleID);
-  const [roleIDs, setRoleIDs] = useState(saved);
+  const [roles, setRoles] = useState<ChosenRoles>({ roleIDs: saved, toRun: [] });
   const [isAdmin, setAdmin] = useState(member.isTenantAdmin);
   const [isRemoving, setRemoving] = useState(false);
-  const isDirty = isAdmin !== member.isTenantAdmin || roleIDs.join() !== saved.join();
+  const isDirty = isAdmin !== member.isTenantAdmin || roles.roleIDs.join() !== saved.join() || roles.toRun.length > 0;
   useUnsaved(isDirty);
   const refresh = () => queries.invalidateQueries({ queryKey: ['members', ids.tenantID] });
   const save = useMutation({
-    mutationFn: () => setMemberRoles(ids, { roleIDs, userTenantRelationship: isAdmin ? 'ADMIN' : 'MEMBER' }),
-    onSuccess: refresh,
+    mutationFn: async () => {
+      const roleIDs = await rolesFor(queries, ids.tenantID, roles);
+      await setMemberRoles(ids, { roleIDs, userTenantRelationship: isAdmin ? 'ADMIN' : 'MEMBER' });
+      return roleIDs;
+    },
+    onSuccess: (roleIDs) => {
+      setRoles({ roleIDs, toRun: [] });
+      return refresh();
+    },
   });
   const faults = faultsOf(save.error);
   const mayChange = may('user.update');
   return (
     <>
-      <RoleChoice value={roleIDs} onChange={setRoleIDs} fault={faults.get('roleIDs')} isReadOnly={!mayChange} />
+      <RoleChoice value={roles} onChange={setRoles} fault={faults.get('roleIDs')} isReadOnly={!mayChange} />
       <Checkbox
         label="Administrator of the tenant"
         checked={isAdmin}

@@ -1,15 +1,16 @@
 import { Stack } from '@mantine/core';
-import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useMay } from '../client/may.ts';
-import type { Named } from '../client/references.ts';
-import { useTenantID } from '../ui/asset-title.tsx';
-import { ManyPicker, Picker } from '../ui/picker.tsx';
-import { Problem } from '../ui/problem.tsx';
-import { roleToRun } from './role-to-run.ts';
+import { ManyPicker } from '../ui/picker.tsx';
+
+/** Roles that are there, and workflows for which roles are found or made when the form is saved: see `rolesFor`. */
+export interface ChosenRoles {
+  roleIDs: string[];
+  toRun: string[];
+}
 
 interface Props {
-  value: string[];
-  onChange: (roleIDs: string[]) => void;
+  value: ChosenRoles;
+  onChange: (value: ChosenRoles) => void;
   fault: string | undefined;
   isReadOnly?: boolean;
 }
@@ -24,35 +25,21 @@ export function RoleChoice({ value, onChange, fault, isReadOnly = false }: Props
         placeholder="None"
         canCreate={false}
         disabled={isReadOnly}
-        value={value}
+        value={value.roleIDs}
         error={fault}
-        onChange={onChange}
+        onChange={(roleIDs) => onChange({ ...value, roleIDs })}
       />
-      {!isReadOnly && may('role.create') && may('workflow.list') && <ToRun value={value} onChange={onChange} />}
+      {!isReadOnly && may('role.create') && may('workflow.list') && (
+        <ManyPicker
+          types={['workflow']}
+          label="Or only to run workflows"
+          description="Adds a role for each: to run it, to see its runs and to answer their questions, and nothing else"
+          placeholder="None"
+          canCreate={false}
+          value={value.toRun}
+          onChange={(toRun) => onChange({ ...value, toRun })}
+        />
+      )}
     </Stack>
-  );
-}
-
-/** The shortest way to a role for a single workflow. */
-function ToRun({ value, onChange }: Pick<Props, 'value' | 'onChange'>) {
-  const tenantID = useTenantID();
-  const queries = useQueryClient();
-  const add = useMutation({
-    mutationFn: (workflow: Named) => roleToRun(queries, tenantID, workflow),
-    onSuccess: (roleID) => onChange([...new Set([...value, roleID])]),
-  });
-  return (
-    <>
-      <Picker
-        types={['workflow']}
-        isFilter
-        label="Or only to run a workflow"
-        description="Adds a role for it: to run it, to see its runs and to answer their questions, and nothing else"
-        disabled={add.isPending}
-        value={undefined}
-        onChange={(_, chosen) => chosen && add.mutate(chosen)}
-      />
-      {add.error && <Problem error={add.error} />}
-    </>
   );
 }

@@ -1,15 +1,30 @@
 import type { QueryClient } from '@tanstack/react-query';
 import { calledWorkflowsRead } from '../client/called-workflows.ts';
 import { createRole, rolesRead } from '../client/people.ts';
-import type { Named } from '../client/references.ts';
+import { type Named, referenceRead } from '../client/references.ts';
 import type { Schemas } from '../client/types.ts';
+import type { ChosenRoles } from './role-choice.tsx';
 
 type AssetPermission = Schemas['AssetPermission'];
 
 const MAX_NAME = 100;
 
-/** The id of a role by which this workflow may be run and its runs be seen, and nothing else: one that is there, or a new one. */
-export async function roleToRun(queries: QueryClient, tenantID: string, workflow: Named): Promise<string> {
+/** The ids of the chosen roles, with those for single workflows: of these, roles that are there are taken, and others made. */
+export async function rolesFor(
+  queries: QueryClient,
+  tenantID: string,
+  { roleIDs, toRun }: ChosenRoles,
+): Promise<string[]> {
+  const all = new Set(roleIDs);
+  for (const id of toRun) {
+    const workflow = await queries.fetchQuery(referenceRead(tenantID, 'workflow', id));
+    all.add(await roleToRun(queries, tenantID, workflow));
+  }
+  return [...all];
+}
+
+/** A role by which this workflow may be run and its runs be seen, and nothing else. */
+async function roleToRun(queries: QueryClient, tenantID: string, workflow: Named): Promise<string> {
   // Workflows that it starts as steps run by the same permission.
   const called = await queries.fetchQuery(calledWorkflowsRead(tenantID, [workflow.id]));
   const assetPermissions = [workflow, ...called].flatMap(({ id: resourceID }) =>
