@@ -1,7 +1,7 @@
 import { Button, Group, Text, TextInput } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { addAction, createListener, deleteListener, setListening } from '../client/listeners.ts';
+import { createListener } from '../client/listeners.ts';
 import { createDatasource, deleteDatasource } from '../client/sources.ts';
 import type { Schemas } from '../client/types.ts';
 import { Copy } from '../ui/copy.tsx';
@@ -40,7 +40,8 @@ export function NewWebhook({ tenantID, form, onCreated }: Props) {
     create.reset();
     setOptions(next);
   };
-  useUnsaved(options !== form.data);
+  // Its datasource is made before the listener: a page that is closed between them would leave it alone.
+  useUnsaved(options !== form.data || title !== '' || workflowID !== undefined || create.isPending);
   const faults = faultsOf(create.error);
   return (
     <NewForm save={create}>
@@ -64,7 +65,7 @@ export function NewWebhook({ tenantID, form, onCreated }: Props) {
         label="Workflow that each delivery starts"
         description="Empty: deliveries are recorded only. It has the delivery as its input “event”"
         value={workflowID}
-        error={faultsIn('actionConfig', create.error).get('workflowID')}
+        error={faultsIn('actions', create.error).get('0.actionConfig.workflowID')}
         onChange={setWorkflowID}
       />
       <Text size="xs" c="dimmed">
@@ -114,23 +115,18 @@ interface Wanted {
   workflowID: string | undefined;
 }
 
-/** All or nothing: half of a webhook would be in the way of the next try. */
+/** The listener begins to receive with all that it has. If it is refused, its datasource goes too. */
 async function createWebhook(tenantID: string, { title, options, workflowID }: Wanted): Promise<string> {
   const datasourceID = await createDatasource(tenantID, {
     datasourceTitle: title,
     datasourceType: 'webhook',
     datasourceOptions: options as Schemas['DatasourceCreate']['datasourceOptions'],
   });
-  let listenerID: string | undefined;
+  const actions =
+    workflowID === undefined ? [] : [{ actionType: 'trigger_workflow' as const, actionConfig: { workflowID } }];
   try {
-    listenerID = await createListener(tenantID, { listenerTitle: title, datasourceID });
-    const ids = { tenantID, listenerID };
-    if (workflowID !== undefined)
-      await addAction(ids, { actionType: 'trigger_workflow', actionConfig: { workflowID }, isEnabled: true });
-    await setListening(ids, 'activate');
-    return listenerID;
+    return await createListener(tenantID, { listenerTitle: title, datasourceID, actions, status: 'active' });
   } catch (error) {
-    if (listenerID !== undefined) await deleteListener({ tenantID, listenerID }).catch(() => undefined);
     await deleteDatasource({ tenantID, datasourceID }).catch(() => undefined);
     throw error;
   }

@@ -164,8 +164,15 @@ export function listenerTests(stage: () => Stage): void {
     await page.getByRole('combobox', { name: 'Workflow' }).fill('Started by');
     await page.getByRole('option', { name: 'Started by GitHub' }).click();
     await expectAccessible(page, { name: 'webhook-new', shows: 'Make up a secret' });
+    const sent: string[] = [];
+    page.on('request', (request) => {
+      const [, made] = /\/tenants\/[^/]+\/((?:datasources|listeners).*)$/.exec(request.url()) ?? [];
+      if (made !== undefined && request.method() === 'POST') sent.push(made);
+    });
     await page.getByRole('button', { name: 'Create' }).click();
     await page.getByRole('heading', { name: title }).waitFor();
+    // A page that is closed while it is made leaves no listener without its workflow.
+    expect(sent).toEqual(['datasources', 'listeners']);
     await page.getByText('Connected', { exact: true }).waitFor();
     const address = await page.getByText(`${cluster.baseURL}/webhooks/v1/inbound/`).textContent();
     const body = '{"ref":"main"}';
