@@ -100,7 +100,13 @@ export function Editor({ tenantID, workflow, kinds, step, run, onReload }: Props
     ...{ ...ids, kinds, testID, noteTest },
     ...{ graph: draft, options: optionsOf(draft), bodyOf: partBody },
   });
-  useOpenWorkflow({ workflow: base, title, draft, kinds, issues, mayChange, results: tests.results, onTake: change });
+  /** How many changes were taken from the assistant: fields that are open are drawn anew with each. */
+  const [taken, setTaken] = useState(0);
+  const take: typeof change = (next) => {
+    change(next);
+    setTaken(taken + 1);
+  };
+  useOpenWorkflow({ workflow: base, title, draft, kinds, issues, mayChange, results: tests.results, onTake: take });
   return (
     <div className="studio-page">
       <EditorHead
@@ -133,7 +139,7 @@ export function Editor({ tenantID, workflow, kinds, step, run, onReload }: Props
         kinds={kinds}
         faults={faults}
         optionFaults={optionFaults}
-        moves={moves}
+        moves={moves + taken}
         undo={undo}
         tests={tests}
         plan={plan}

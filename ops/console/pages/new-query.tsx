@@ -75,11 +75,14 @@ export function NewQuery({ tenantID, forms, datasourceID, onCreated }: Props) {
   // The text of one type of query is no query of another.
   const [drafts, setDrafts] = useState<Readonly<Record<string, Readonly<Record<string, unknown>>>>>({});
   const options = drafts[chosen] ?? form?.data ?? {};
+  /** How many queries were taken from the assistant: the fields are drawn anew with each. */
+  const [taken, setTaken] = useState(0);
   const take = (query: ProposedQuery) => {
     const source = query.datasourceID ?? OWN;
     setChosen(source);
     setTitle((before) => before || query.title);
     setDrafts((before) => ({ ...before, [source]: query.dataQueryOptions }));
+    setTaken((before) => before + 1);
   };
   useEffect(() => {
     const left = takeLeftQuery();
@@ -127,7 +130,7 @@ export function NewQuery({ tenantID, forms, datasourceID, onCreated }: Props) {
             {isOwn && form && <FromTable tenantID={tenantID} onText={(query) => change({ ...options, query })} />}
             {form && (
               <QueryForm
-                key={chosen}
+                key={`${chosen} ${taken}`}
                 {...{ form, options, whole, offered, runForm }}
                 faults={faultsIn('dataQueryOptions', create.error)}
                 onChange={change}

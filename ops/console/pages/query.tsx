@@ -65,6 +65,8 @@ function Query({ ids, query, form }: { ids: QueryIDs; query: DataQuery; form: Fo
   const navigate = useNavigate({ from: '/t/$tenantID/queries/$dataQueryID' });
   const [saved, setSaved] = useState<Readonly<Record<string, unknown>>>(() => withOneDefault(query.dataQueryOptions));
   const [options, setOptions] = useState(saved);
+  /** How many queries were taken from the assistant: the fields are drawn anew with each. */
+  const [taken, setTaken] = useState(0);
   const { datasourceType: type, datasourceID } = query;
   const source = { tenantID: ids.tenantID, type, ...(datasourceID && { datasourceID }) };
   const offered = useTablesOf(source);
@@ -72,7 +74,10 @@ function Query({ ids, query, form }: { ids: QueryIDs; query: DataQuery; form: Fo
   const draft = useDraftRun(source, whole);
   useOpenQuery({
     ...{ id: ids.dataQueryID, title: query.dataQueryTitle, datasourceID: datasourceID ?? null, type, options, offered },
-    onTake: ({ dataQueryOptions }) => setOptions(dataQueryOptions),
+    onTake: ({ dataQueryOptions }) => {
+      setOptions(dataQueryOptions);
+      setTaken(taken + 1);
+    },
   });
   const may = useMay(`dataquery:${ids.dataQueryID}`);
   const runForm = useRef<HTMLFormElement>(null);
@@ -118,6 +123,7 @@ function Query({ ids, query, form }: { ids: QueryIDs; query: DataQuery; form: Fo
         <Paper withBorder p="md" component="section" aria-label="Query">
           {form ? (
             <QueryForm
+              key={taken}
               {...{ form, options, whole, offered, runForm }}
               faults={faultsIn('dataQueryOptions', save.error)}
               onChange={setOptions}
