@@ -1,4 +1,5 @@
 import { Button, Group, Skeleton, Stack, Text } from '@mantine/core';
+import { useDebouncedValue } from '@mantine/hooks';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useMemo } from 'react';
@@ -16,6 +17,7 @@ import { Problem } from '../ui/problem.tsx';
 import { useDiscarded } from './discarded.ts';
 import { Markdown } from './markdown.tsx';
 import { differences, newDraft, type WorkflowChange, withChange, workflowChangeIn } from './proposed.ts';
+import { useStored } from './stored.ts';
 
 interface Props {
   id: string;
@@ -32,7 +34,7 @@ export function WorkflowProposal({ id, tenantID, output, onAsk }: Props) {
   if (!change) return <Notice tone="bad">The proposal is too large to be shown. Ask for a smaller one.</Notice>;
   // Safe: the editor has put it there.
   const open = opened?.workflow?.workflowID === change.workflowID ? (opened.workflow as Open) : undefined;
-  const own = { tenantID, change, onAsk, onDiscard: discard };
+  const own = { id, tenantID, change, onAsk, onDiscard: discard };
   return (
     <section className="assistant-card" aria-label="Proposed change">
       <Stack gap="xs">
@@ -48,16 +50,7 @@ export function WorkflowProposal({ id, tenantID, output, onAsk }: Props) {
           <OfOpen {...own} open={open} />
         ) : (
           <Text size="sm">
-            To compare it and to apply it, open{' '}
-            <Link
-              className="link"
-              to="/t/$tenantID/workflows/$workflowID"
-              params={{ tenantID, workflowID: change.workflowID }}
-              search={{}}
-            >
-              the workflow
-            </Link>
-            .
+            To compare it and to apply it, open <ToWorkflow tenantID={tenantID} workflowID={change.workflowID} />.
           </Text>
         )}
       </Stack>
@@ -65,16 +58,26 @@ export function WorkflowProposal({ id, tenantID, output, onAsk }: Props) {
   );
 }
 
+function ToWorkflow(params: { tenantID: string; workflowID: string }) {
+  return (
+    <Link className="link" to="/t/$tenantID/workflows/$workflowID" params={params} search={{}}>
+      the workflow
+    </Link>
+  );
+}
+
 type Open = OpenDraft<Draft, Kinds>;
 
 interface Own {
+  /** The call that proposes it. */
+  id: string;
   tenantID: string;
   change: WorkflowChange;
   onAsk: (question: string) => void;
   onDiscard: () => void;
 }
 
-function OfOpen({ tenantID, change, open, onAsk, onDiscard }: Own & { open: Open }) {
+function OfOpen({ tenantID, change, open, onAsk, onDiscard }: Omit<Own, 'id'> & { open: Open }) {
   const { workflowID, draft, kinds, mayChange, onTake } = open;
   const next = useMemo(() => withChange(draft, kinds, change), [draft, kinds, change]);
   const changes = useMemo(() => differences(draft, next, kinds), [draft, next, kinds]);
@@ -101,7 +104,7 @@ function OfOpen({ tenantID, change, open, onAsk, onDiscard }: Own & { open: Open
   );
 }
 
-function NewWorkflow({ tenantID, change, onAsk, onDiscard }: Own) {
+function NewWorkflow({ id, tenantID, change, onAsk, onDiscard }: Own) {
   const { data: kinds } = useQuery(kindsRead(tenantID));
   const may = useMay()('workflow.create');
   const queries = useQueryClient();
@@ -111,15 +114,24 @@ function NewWorkflow({ tenantID, change, onAsk, onDiscard }: Own) {
     () => (kinds && next ? differences(newDraft(change), next, kinds) : []),
     [kinds, next, change],
   );
+  // One proposal makes one workflow.
+  const [created, setCreated] = useStored(`gantry.created.${id}`, () => '', sessionStorage);
   const create = useMutation({
     mutationFn: async (draft: Draft) => {
       const workflowOptions = optionsOf(draft) as Schemas['WorkflowCreate']['workflowOptions'];
       const given = { title: change.title ?? 'New workflow', ...bodyOf(draft), workflowOptions };
       const workflowID = await createDraft(tenantID, given);
+      setCreated(workflowID);
       await queries.invalidateQueries({ queryKey: ['workflows', tenantID] });
       await navigate({ to: '/t/$tenantID/workflows/$workflowID', params: { tenantID, workflowID }, search: {} });
     },
   });
+  if (created !== '')
+    return (
+      <Text size="sm" role="status">
+        It was created as a draft: <ToWorkflow tenantID={tenantID} workflowID={created} />.
+      </Text>
+    );
   if (!next) return <Skeleton h={60} />;
   return (
     <>
@@ -145,12 +157,16 @@ interface FaultProps {
   onAsk: (question: string) => void;
 }
 
+const TYPING_MS = 400;
+
 /** Faults for which the API would refuse the draft, and a way to have the model mend them. */
 function Faults({ tenantID, workflowID, draft, onAsk }: FaultProps) {
   const graph = { workflowID, ...bodyOf(draft), workflowOptions: optionsOf(draft) } as Schemas['WorkflowCheck'];
+  // The draft changes with every key while a person goes on with it.
+  const [settled] = useDebouncedValue(JSON.stringify(graph), TYPING_MS);
   const { data: problems = [], error } = useQuery({
-    queryKey: ['checked-graph', tenantID, JSON.stringify(graph)],
-    queryFn: () => checkGraph(tenantID, graph),
+    queryKey: ['checked-graph', tenantID, settled],
+    queryFn: () => checkGraph(tenantID, JSON.parse(settled) as typeof graph),
     staleTime: Number.POSITIVE_INFINITY,
     gcTime: 60_000,
     retry: false,

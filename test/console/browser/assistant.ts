@@ -70,7 +70,10 @@ export function assistantTests(stage: () => Stage): void {
     const step = { id: 'wait', type: 'delay', data: { title: 'Wait a day', delayMs: 'soon' } };
     const change = {
       ...{ workflowID: id, summary: 'Waits a day **before** the end.' },
-      steps: [{ id: 'call', type: 'http', data: { title: 'Call', url: '/b' } }, step],
+      steps: [
+        { id: 'call', type: 'http', data: { title: 'Call', url: '/b', method: 'POST', body: { a: 'new' } } },
+        step,
+      ],
       connections: [
         { source: 'call', target: 'wait', sourceHandle: 'success' },
         { source: 'wait', target: 'end' },
@@ -109,6 +112,8 @@ export function assistantTests(stage: () => Stage): void {
     await page.locator('[data-id="wait"]').waitFor();
     await page.getByText('Not saved', { exact: true }).waitFor();
     await better.getByText('The draft has all of it.').waitFor();
+    // The panel of the step that is open shows what was applied, and not what was typed before.
+    await page.getByRole('complementary', { name: 'Step' }).getByText('"new"').waitFor();
     const { body } = await client().get(`T/workflows/${id}`);
     expect([body.workflow.versionNumber, body.workflow.workflowNodes.length]).toEqual([1, 3]);
 
@@ -230,6 +235,57 @@ export function assistantTests(stage: () => Stage): void {
     await page.getByRole('button', { name: 'Describe one' }).click();
     const message = panel().getByRole('textbox', { name: 'Message' });
     await expect.poll(() => message.inputValue()).toBe('Draft a workflow that ');
+    const made = `Made ${Date.now()}`;
+    provider.play(call('proposeWorkflow', { workflowID: null, title: made, summary: 'Ends.' }), { pieces: ['So.'] });
+    await ask('Draft a workflow that ends');
+    await panel().getByRole('button', { name: 'Create it as a draft' }).click();
+    await page.getByRole('heading', { name: made }).waitFor();
+    // One proposal makes one workflow, also after the page was left.
+    await page.reload();
+    await panel().getByText('It was created as a draft').waitFor();
+    expect(await panel().getByRole('button', { name: 'Create it as a draft' }).count()).toBe(0);
+    await panel().getByRole('button', { name: 'Close the assistant' }).click();
+    await client().delete('T/ai-config');
+  });
+
+  test('calls of one step are decided while what is open here is still read, and are sent once', async () => {
+    await using provider = await startAIProvider();
+    const { page, go, path, cluster, tenant } = stage();
+    await withModel(provider);
+    const drafts = await Promise.all([aDraft('First to go'), aDraft('Second to go')]);
+    const ids = drafts.map(({ id }) => id);
+    const reading = Promise.withResolvers<void>();
+    let waits = false;
+    await page.route('**/database/**', async (route) => {
+      if (waits) await reading.promise;
+      await route.continue();
+    });
+    await go(path('/queries/new'));
+    await open();
+    await panel().getByRole('button', { name: 'New conversation' }).click();
+    const calls = ids.map((workflowID) => ({ name: 'delete_workflow', arguments: { workflowID } }));
+    provider.play({ calls }, { pieces: ['Both are gone.'] });
+    await ask('Delete both');
+    const cards = panel().getByRole('region', { name: 'Approval: Delete workflow' });
+    await expect.poll(() => cards.count()).toBe(2);
+    waits = true;
+    await page.reload();
+    await expect.poll(() => cards.count()).toBe(2);
+    let sends = 0;
+    page.on('request', (request) => {
+      if (request.method() === 'POST' && request.url().endsWith('/ai/chat/stream')) sends += 1;
+    });
+    await cards.first().getByRole('button', { name: 'Approve' }).click();
+    await cards.first().getByText('waits for your other decisions').waitFor();
+    await cards.last().getByRole('button', { name: 'Approve' }).click();
+    reading.resolve();
+    await panel().getByText('Both are gone.').waitFor();
+    const left = await cluster.pool.query('select from workflow where tenant_id = $1 and id = any($2)', [
+      tenant.id,
+      ids,
+    ]);
+    expect([left.rowCount, sends]).toEqual([0, 1]);
+    await page.unroute('**/database/**');
     await panel().getByRole('button', { name: 'Close the assistant' }).click();
     await client().delete('T/ai-config');
   });
