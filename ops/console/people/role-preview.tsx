@@ -1,8 +1,10 @@
 import { Select, Stack, Text } from '@mantine/core';
+import { useDebouncedValue } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useMay } from '../client/may.ts';
 import { membersPageRead, rolesRead } from '../client/people.ts';
+import type { Schemas } from '../client/types.ts';
 import { pages } from '../shell/pages.ts';
 import { type Grants, scopeOf } from './grants.ts';
 import { Granted, isEmpty, type NamedGrants } from './may-do.tsx';
@@ -15,12 +17,9 @@ interface Props {
 
 /** The pages and permissions of a member with this role, beside their other roles. */
 export function RolePreview({ tenantID, role }: Props) {
-  const may = useMay();
-  const { data } = useQuery({ ...membersPageRead(tenantID, {}), enabled: may('user.list') });
+  const mayList = useMay()('user.list');
   const { data: roles = [] } = useQuery(rolesRead(tenantID));
-  const [chosen, setChosen] = useState<string | null>(null);
-  const members = data?.users ?? [];
-  const member = members.find(({ tenantUserID }) => tenantUserID === chosen);
+  const [member, setMember] = useState<Member>();
   const others = roles.filter(
     ({ roleID }) => roleID !== role.roleID && member?.roles.some((one) => one.roleID === roleID),
   );
@@ -32,23 +31,7 @@ export function RolePreview({ tenantID, role }: Props) {
         What a member with this role sees
       </Text>
       <Stack gap={6} mt={6}>
-        {members.length > 0 && (
-          <Select
-            size="xs"
-            label="Member"
-            description="Their other roles count too"
-            placeholder="No member: this role alone"
-            clearable
-            clearButtonProps={{ 'aria-label': 'No member' }}
-            searchable
-            data={members.map(({ tenantUserID, email }) => ({
-              value: tenantUserID,
-              label: email ?? tenantUserID.slice(-8),
-            }))}
-            value={chosen}
-            onChange={setChosen}
-          />
-        )}
+        {mayList && <MemberChoice tenantID={tenantID} value={member} onChange={setMember} />}
         {member?.isTenantAdmin ? (
           <Text size="sm">Everything in this tenant, as an administrator, with or without this role.</Text>
         ) : (
@@ -63,6 +46,48 @@ export function RolePreview({ tenantID, role }: Props) {
       </Stack>
     </section>
   );
+}
+
+type Member = Schemas['TenantUser'];
+
+interface ChoiceProps {
+  tenantID: string;
+  value: Member | undefined;
+  onChange: (member: Member | undefined) => void;
+}
+
+/** A choice of one member. The API searches, since a list shows the first ones alone. */
+function MemberChoice({ tenantID, value, onChange }: ChoiceProps) {
+  const [search, setSearch] = useState('');
+  const [typed] = useDebouncedValue(search.trim(), 250);
+  // A field with a value has its title as its text, which is no search.
+  const isSearch = typed !== '' && typed !== (value && nameOf(value));
+  const { data, isPlaceholderData } = useQuery(membersPageRead(tenantID, isSearch ? { search: typed } : {}));
+  const found = data?.users ?? [];
+  const members =
+    value && !found.some(({ tenantUserID }) => tenantUserID === value.tenantUserID) ? [value, ...found] : found;
+  return (
+    <Select
+      size="xs"
+      label="Member"
+      description="Their other roles count too"
+      placeholder="No member: this role alone"
+      nothingFoundMessage={isPlaceholderData || !data ? 'Reading…' : 'No member has this in their address'}
+      clearable
+      clearButtonProps={{ 'aria-label': 'No member' }}
+      searchable
+      filter={({ options }) => options}
+      searchValue={search}
+      onSearchChange={setSearch}
+      data={members.map((one) => ({ value: one.tenantUserID, label: nameOf(one) }))}
+      value={value?.tenantUserID ?? null}
+      onChange={(id) => onChange(members.find(({ tenantUserID }) => tenantUserID === id))}
+    />
+  );
+}
+
+function nameOf({ tenantUserID, email }: Member): string {
+  return email ?? tenantUserID.slice(-8);
 }
 
 /** The pages in the navigation of a member with these roles. */

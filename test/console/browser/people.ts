@@ -210,6 +210,23 @@ export function peopleTests(stage: () => Stage): void {
     await page.getByRole('button', { name: 'Builder' }).click();
     await page.getByText('Workflows and their runs').first().click();
     await expectAccessible(page, { name: 'roles-ready', shows: 'Save the role' });
+
+    // More members than a list shows: the first of them, who is found by the address alone.
+    const client = cluster.as(tenant.creator).in(other);
+    const add = (userEmail: string) => client.post('T/users', { userEmail, roleIDs: [] });
+    const { roles } = (await client.get('T/roles?search=Viewer')).body;
+    await client.post('T/users', { userEmail: 'zoe-the-first@example.com', roleIDs: [roles[0].roleID] });
+    await Promise.all(Array.from({ length: 51 }, (_, at) => add(`member-${at}@example.com`)));
+    await page.reload();
+    const seen = page.getByRole('region', { name: 'What a member with this role sees' });
+    await seen.getByRole('combobox', { name: 'Member' }).fill('zoe');
+    await page.getByRole('option', { name: 'zoe-the-first@example.com' }).click();
+    await seen.getByText('zoe-the-first@example.com finds these pages').waitFor();
+    await seen.getByText(/^Workflows and their runs: /).click();
+    await seen
+      .locator('li:visible', { hasText: /, Builder, Viewer$/ })
+      .first()
+      .waitFor();
   });
 
   test('an API key ends in 90 days unless another end is chosen, and never only with a warning', async () => {
