@@ -352,6 +352,8 @@ describe('words', () => {
     expect(line('condition', kinds.condition?.defaultValue as Record<string, unknown>)).toBe('input.value = yes');
     expect(line('loop', { sourceVariable: '{{ctx.input.items}}' })).toBe('for each of input.items');
     expect(line('delay', { delayMinutes: 2, delaySeconds: 5 })).toBe('waits 2 min 5 s');
+    expect(line('dataQuery', { dataQueryID: '{{ctx.input.query}}' })).toBe('a query that is computed');
+    expect(line('subWorkflow', { childWorkflowID: '{{ctx.input.next}}' })).toBe('a workflow that is computed');
     expect(line('unknown', {})).toBe('');
   });
 

@@ -48,7 +48,8 @@ const lines: Readonly<Record<string, (data: Config, named: Named) => string>> = 
   },
   subWorkflow: ({ childWorkflowID }, named) => {
     if (childWorkflowID === NO_ID || textOf(childWorkflowID) === '') return 'no workflow is chosen';
-    return named.get(textOf(childWorkflowID))?.title ?? '';
+    const computed = textOf(childWorkflowID).includes('{{') ? 'a workflow that is computed' : '';
+    return named.get(textOf(childWorkflowID))?.title ?? computed;
   },
   waitForEvent: ({ eventName, eventKey }) =>
     `waits for ${textOf(eventName)}${eventKey === undefined ? '' : ` of ${said(eventKey)}`}`,
