@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { NodeSteps } from '#ops/console/client/run-steps.ts';
 import { draftOf } from '#ops/console/editor/draft.ts';
+import { valuesBefore } from '#ops/console/editor/settings/values-before.ts';
 import { type Known, valuesAt } from '#ops/console/editor/values-at-step.ts';
 import type { Kind, Kinds } from '#ops/console/graph/kinds.ts';
 import { faultsIn } from '#ops/console/values/check.ts';
@@ -160,6 +161,17 @@ describe('names that are not there', () => {
     expect(texts.flatMap((text) => faultOf(text, 'note'))).toEqual([]);
     expect(faultOf('{{vars.more}}', 'call', { hasMoreVariables: true })).toEqual([]);
     expect(faultOf('{{ctx.input.any}}', 'call', { definitions: [], input: undefined })).toEqual([]);
+  });
+
+  test('before a run begins there are its inputs alone', () => {
+    const values = valuesBefore([{ key: 'customer', type: 'string' }], { customer: 'Ada' });
+    const texts = ['{{ctx.rows}}', '{{ctx.input.custommer}}', '{{vars.day}}'];
+    expect(texts.flatMap((text) => faultsIn(text, values)).map(({ message }) => message)).toEqual([
+      'Before a run begins there is no “rows”.',
+      'ctx.input has no “custommer”. Did you mean ctx.input.customer?',
+      '“vars” is no value here: expressions begin with ctx.',
+    ]);
+    expect(valueNow('of {{ctx.input.customer}}', values)).toEqual({ state: 'value', value: 'of Ada' });
   });
 
   test('keys of results, one in each line, are checked without braces', () => {

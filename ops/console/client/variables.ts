@@ -43,17 +43,6 @@ export function knownVariablesRead(tenantID: string) {
   });
 }
 
-/** Names of secrets, to choose one from. */
-export function secretNamesRead(tenantID: string) {
-  return queryOptions({
-    queryKey: ['variables', tenantID, 'secrets'],
-    queryFn: async () => {
-      const { variables } = await body(rest.GET(VARIABLES, { params: { path: { tenantID }, query: { limit: 100 } } }));
-      return variables.filter(({ isSecret }) => isSecret).map(({ name }) => name);
-    },
-  });
-}
-
 export function variableUsageRead({ tenantID, variableID }: VariableIDs) {
   return queryOptions({
     queryKey: ['variables', tenantID, 'usage', variableID],

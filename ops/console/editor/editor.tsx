@@ -162,6 +162,7 @@ export function Editor({ tenantID, workflow, kinds, step, run, onReload }: Props
             draft={draft}
             kinds={kinds}
             faults={optionFaults}
+            testID={testID}
             onChange={change}
             onChanged={noteChange}
             onClose={() => setDialog(undefined)}

@@ -1,5 +1,6 @@
 import { Button, Group, Modal, Skeleton, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
+import { lazy, Suspense } from 'react';
 import { useMay } from '../client/may.ts';
 import type { Schemas } from '../client/types.ts';
 import { saveWorkflowRetention, type WorkflowIDs, workflowRetentionRead } from '../client/workflows.ts';
@@ -17,6 +18,11 @@ import { Failures } from './settings/failures.tsx';
 import { Saving } from './settings/saving.tsx';
 import { Times } from './settings/times.tsx';
 
+/** The code of the values that fields name is read after the form. */
+const InputValues = lazy(() =>
+  import('./settings/input-values.tsx').then(({ InputValues: one }) => ({ default: one })),
+);
+
 interface Props {
   ids: WorkflowIDs;
   workflow: Schemas['Workflow'];
@@ -24,6 +30,8 @@ interface Props {
   kinds: Kinds;
   /** Faults of the options of the workflow, by dotted paths. */
   faults: ReadonlyMap<string, string>;
+  /** The run whose results the editor shows. */
+  testID: string | undefined;
   onChange: (change: (draft: Draft) => Draft, what?: string) => void;
   /** The workflow has another description, or was disabled or enabled. */
   onChanged: (change: Partial<Schemas['Workflow']>) => void;
@@ -54,7 +62,11 @@ export function WorkflowSettings(props: Props) {
           <Times {...option} />
         </Section>
         <Section title="When runs begin">
-          <Beginning {...option} />
+          <Suspense fallback={<Beginning {...option} />}>
+            <InputValues definitions={draft.options.inputDefinitions} testID={props.testID}>
+              <Beginning {...option} />
+            </InputValues>
+          </Suspense>
         </Section>
         <Section title="When something fails">
           <Failures {...option} kinds={kinds} />

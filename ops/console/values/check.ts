@@ -69,7 +69,7 @@ export function faultOfPath(path: readonly Key[], values: Values): string | unde
   if (value === undefined) {
     const reason = values.elsewhere.get(`${root}.${keys[0]}`);
     if (reason !== undefined) return `“${shown(String(keys[0]))}” cannot be named here: ${reason}`;
-    const what = root === 'vars' ? 'There is no variable' : 'At this step there is no';
+    const what = root === 'vars' ? 'There is no variable' : samples[values.source].none;
     return `${what} “${shown(String(missing))}”.${suggestion(missing, all)}`;
   }
   const parts = namesOf(value).map((part) => ({ name: part.name, value: part }));

@@ -6,6 +6,15 @@ export const samples = {
     later: 'A test shows the value that this has.',
     toSee: 'Test the workflow to see values here.',
     reading: 'Reading what the step gave in the last test …',
+    none: 'At this step there is no',
+  },
+  input: {
+    there: 'in the last test',
+    unknown: 'The last test had no value for this.',
+    later: 'A test shows the value that this has.',
+    toSee: 'Test the workflow to see values here.',
+    reading: 'Reading the input of the last test …',
+    none: 'Before a run begins there is no',
   },
   event: {
     there: 'in the newest event',
@@ -13,6 +22,7 @@ export const samples = {
     later: 'The first event shows the value that this has.',
     toSee: 'Values are shown here when an event has come.',
     reading: 'Reading the event …',
+    none: 'Here is no',
   },
 } as const;
 

@@ -23,7 +23,7 @@ export interface ValueGroup {
   values: readonly Value[];
 }
 
-/** All that an expression can name at one step, or in an action on events. */
+/** All that an expression can name at one step, before a run begins, or in an action on events. */
 export interface Values {
   /** The input of the run, or the event. */
   input: Value;

@@ -249,7 +249,14 @@ export function workflowTests(stage: () => Stage): void {
     await beginning.getByRole('combobox', { name: 'In which time they begin' }).click();
     await page.getByRole('option', { name: 'an hour' }).click();
     await beginning.getByLabel('Limit runs with the same key').check();
-    expect(await beginning.getByRole('combobox', { name: 'Key' }).inputValue()).toBe('{{ctx.input.customer}}');
+    const key = beginning.getByRole('textbox', { name: 'Key', exact: true });
+    expect(await key.inputValue()).toBe('{{ctx.input.customer}}');
+    await key.fill('{{ctx.rows}}');
+    await beginning.getByText('Before a run begins there is no “rows”.').waitFor();
+    await key.fill('');
+    await beginning.getByRole('button', { name: 'Insert a value into Key' }).click();
+    await page.getByRole('dialog', { name: 'Values for Key' }).getByText('customer', { exact: true }).click();
+    await expect.poll(() => key.inputValue()).toBe('{{ctx.input.customer}}');
     await beginning.getByRole('combobox', { name: 'A further run' }).click();
     await page.getByRole('option', { name: 'The oldest of them is cancelled' }).click();
     const failures = dialog.getByRole('region', { name: 'When something fails' });

@@ -1,8 +1,9 @@
-import { Autocomplete, Checkbox, Fieldset, Group, NumberInput, Select, Stack } from '@mantine/core';
+import { Checkbox, Fieldset, Group, NumberInput, Select, Stack, TextInput } from '@mantine/core';
 import { expressionOf } from '../../inputs/definition.ts';
 import { declaredInputs } from '../../ui/declared.ts';
 import { DurationInput } from '../../ui/duration-input.tsx';
 import { isObject } from '../../ui/is-object.ts';
+import { TakesValues } from '../../values/takes-values.tsx';
 import type { Config } from '../draft.ts';
 import { faultOf, type OptionProps } from './option.ts';
 
@@ -92,7 +93,7 @@ function Concurrency({ options, onSet, faults, disabled }: OptionProps) {
   const isOn = isObject(concurrency);
   const { key = '', limit = 1, onLimit: chosen = 'queue', scope = 'workflow' } = isOn ? concurrency : {};
   const set = (change: Config) => onSet({ concurrency: { ...(isOn && concurrency), ...change } });
-  const keys = declaredInputs(inputDefinitions).map((input) => expressionOf(input.key));
+  const [first] = declaredInputs(inputDefinitions);
   return (
     <>
       <Checkbox
@@ -102,25 +103,27 @@ function Concurrency({ options, onSet, faults, disabled }: OptionProps) {
         checked={isOn}
         onChange={({ currentTarget: { checked } }) =>
           onSet({
-            concurrency: checked ? { key: keys[0] ?? '', limit: 1, onLimit: 'queue', scope: 'workflow' } : undefined,
+            concurrency: checked
+              ? { key: first ? expressionOf(first.key) : '', limit: 1, onLimit: 'queue', scope: 'workflow' }
+              : undefined,
           })
         }
       />
       {isOn && (
         <Fieldset legend="Runs with the same key" p="xs">
           <Stack gap="sm">
-            <Autocomplete
-              label="Key"
-              description="A text with inputs of the run; runs for which it is the same count together"
-              placeholder="{{ctx.input.customer}}"
-              required
-              disabled={disabled}
-              data={keys}
-              filter={({ options: all }) => all}
-              value={String(key)}
-              error={faultOf(faults, 'concurrency.key') ?? faults.get('concurrency')}
-              onChange={(next) => set({ key: next })}
-            />
+            <TakesValues label="Key" value={key} disabled={disabled}>
+              <TextInput
+                label="Key"
+                description="A text with inputs of the run; runs for which it is the same count together"
+                placeholder="{{ctx.input.customer}}"
+                required
+                disabled={disabled}
+                value={String(key)}
+                error={faultOf(faults, 'concurrency.key') ?? faults.get('concurrency')}
+                onChange={({ currentTarget }) => set({ key: currentTarget.value })}
+              />
+            </TakesValues>
             <WholeNumber
               label="At once"
               description="From their beginning to their end, waits included"

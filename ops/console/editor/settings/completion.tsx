@@ -2,7 +2,7 @@ import { Autocomplete, Checkbox, Fieldset, Group, Stack, TextInput } from '@mant
 import { useQuery } from '@tanstack/react-query';
 import { useMay } from '../../client/may.ts';
 import type { RunStatus } from '../../client/types.ts';
-import { secretNamesRead } from '../../client/variables.ts';
+import { knownVariablesRead } from '../../client/variables.ts';
 import { useTenantID } from '../../ui/asset-title.tsx';
 import { isObject } from '../../ui/is-object.ts';
 import { wordOf } from '../../ui/status.tsx';
@@ -15,7 +15,7 @@ const ENDS = ['COMPLETED', 'FAILED', 'CANCELLED'] as const satisfies readonly Ru
 export function Completion({ options, onSet, faults, disabled }: OptionProps) {
   const tenantID = useTenantID();
   const may = useMay();
-  const secrets = useQuery({ ...secretNamesRead(tenantID), enabled: may('variable.list') });
+  const known = useQuery({ ...knownVariablesRead(tenantID), enabled: may('variable.list') }).data?.variables ?? [];
   const { completionWebhook } = options;
   const isOn = isObject(completionWebhook);
   const { url = '', secret = '', on, includeOutput } = isOn ? completionWebhook : {};
@@ -50,7 +50,7 @@ export function Completion({ options, onSet, faults, disabled }: OptionProps) {
               description="The name of a secret variable: whsec_ and 24 to 64 bytes in base64"
               required
               disabled={disabled}
-              data={secrets.data ?? []}
+              data={known.filter(({ isSecret }) => isSecret).map(({ name }) => name)}
               value={String(secret)}
               error={fault('secret')}
               onChange={(name) => set({ secret: name })}
