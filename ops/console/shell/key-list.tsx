@@ -33,6 +33,7 @@ const keys: readonly Key[] = [
     does: 'In the editor: copies the chosen steps as JSON; with X, V and D cuts, pastes, duplicates; with A chooses all',
     only: 'console',
   },
+  { keys: ['Ctrl', 'Enter'], does: 'In the graph of the editor: chooses one more step', only: 'console' },
   { keys: ['Del'], does: 'In the editor: removes the chosen steps, and leads the ways on', only: 'console' },
   {
     keys: ['Ctrl', 'Z'],

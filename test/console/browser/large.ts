@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { aWorkflow, chain } from '#test/support/factories.ts';
 import { aMapRun } from './map-run.ts';
 import { expectAccessible, type Stage } from './stage.ts';
 
@@ -86,6 +87,47 @@ export function largeTests(stage: () => Stage): void {
     await expectAccessible(page, { name: 'answer', shows: '1,000 rows' });
   });
 
+  test('a graph of more than 30 steps has a small map; a step is added in view, and several are chosen by mouse and by keyboard', async () => {
+    const { cluster, tenant, page, go, path } = stage();
+    await page.setViewportSize({ width: 1280, height: 800 });
+    const aGraph = (count: number) => {
+      const steps = Array.from({ length: count - 2 }, (_, at) => [`log${at}`, { type: 'log', message: `${at}` }]);
+      return aWorkflow(cluster, { tenant, title: `Has ${count} steps`, ...chain(Object.fromEntries(steps)) });
+    };
+    const map = page.getByRole('img', { name: 'Map of the graph' });
+    await go(path(`/workflows/${(await aGraph(30)).id}`));
+    await page.locator('[data-id="log0"]').waitFor();
+    expect(await map.count()).toBe(0);
+    await go(path(`/workflows/${(await aGraph(31)).id}`));
+    await map.waitFor();
+    await page.evaluate("localStorage.setItem('gantry.kinds', JSON.stringify({ log: 1000 }))");
+    await page.getByRole('button', { name: 'Add a step', exact: true }).click();
+    const most = page.getByRole('group', { name: 'Used most' }).getByRole('option');
+    expect(await most.first().textContent()).toMatch(/^Log/);
+    await most.first().click();
+    await page.evaluate("localStorage.removeItem('gantry.kinds')");
+    const panel = page.getByRole('complementary', { name: 'Step' });
+    const canvas = page.getByRole('region', { name: /^Graph of the workflow/ });
+    const added = page.locator('.react-flow__node.selected');
+    await expect
+      .poll(async () => isFree(await added.boundingBox(), await canvas.boundingBox(), await panel.boundingBox()))
+      .toBe(true);
+
+    await page.getByRole('button', { name: 'Close the step' }).click();
+    const [one, other] = [page.locator('[data-id="log28"]'), page.locator('[data-id="log27"]')];
+    await one.click({ position: { x: 20, y: 40 } });
+    await other.click({ position: { x: 20, y: 40 }, modifiers: ['Control'] });
+    await page.getByText('2 chosen').waitFor();
+    await page.locator('.react-flow__pane').click({ position: { x: 5, y: 400 } });
+    await one.press('Enter');
+    await other.press('Control+Enter');
+    await page.getByText('2 chosen').waitFor();
+    await page.getByRole('button', { name: 'Duplicate' }).press('Enter');
+    await page.getByText('2 chosen').waitFor();
+    await page.getByText('Steps as a list').click();
+    expect(await page.getByRole('row').count()).toBe(1 + 31 + 1 + 2);
+  });
+
   test.each([
     ['many lines', "select '<img src=x>', 12345 as number;\n", 25_000],
     ['one line', '<img src=x> 12345, ', 50_000],
@@ -111,4 +153,18 @@ export function largeTests(stage: () => Stage): void {
       await page.evaluate(`sessionStorage.removeItem('gantry.sql.${tenant.id}')`);
     },
   );
+}
+
+interface Box {
+  x: number;
+  y: number;
+  width: number;
+  height: number;
+}
+
+/** Whether a card is in the part of the canvas that the panel does not cover. */
+function isFree(card: Box | null, canvas: Box | null, panel: Box | null): boolean {
+  if (!card || !canvas || !panel) return false;
+  const isBeside = card.x >= canvas.x && card.x + card.width <= panel.x;
+  return isBeside && card.y >= canvas.y && card.y + card.height <= canvas.y + canvas.height;
 }
