@@ -1,4 +1,4 @@
-import { Modal, Select, Skeleton, Stack, Text } from '@mantine/core';
+import { Modal, Select, Skeleton, Stack, TagsInput, Text } from '@mantine/core';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
@@ -7,8 +7,9 @@ import { referenceRead } from '../client/references.ts';
 import { body, rest } from '../client/rest.ts';
 import { sampleInput } from '../client/sample-input.ts';
 import type { Schemas } from '../client/types.ts';
-import { faultsIn } from '../ui/faults.ts';
+import { faultsBelow, faultsOf } from '../ui/faults.ts';
 import { DialogForm } from '../ui/form.tsx';
+import { MomentInput } from '../ui/moment-input.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { type RunInput, RunInputs } from './run-inputs.tsx';
 
@@ -44,6 +45,7 @@ export function StartRun({ tenantID, onClose }: { tenantID: string; onClose: () 
 /** Asks for the inputs of a workflow and starts its published version. */
 export function StartForm({ tenantID, workflow }: { tenantID: string; workflow: Startable }) {
   const [input, setInput] = useState<RunInput | undefined>(() => sampleInput(workflow.id));
+  const [more, setMore] = useState<More>({ tags: [], startAt: undefined });
   // The options of the workflow are those of its latest version, which may be a draft.
   const { data, error } = useQuery(referenceRead(tenantID, 'workflow', workflow.id));
   const navigate = useNavigate();
@@ -51,15 +53,15 @@ export function StartForm({ tenantID, workflow }: { tenantID: string; workflow: 
     mutationFn: () => {
       const path = '/api/v1/tenants/{tenantID}/workflows/{workflowID}/execute';
       const params = { path: { tenantID, workflowID: workflow.id } };
-      const asked = (input === undefined ? {} : { args: input }) as Schemas['WorkflowExecute'];
+      const asked = { ...(input !== undefined && { args: input }), ...moreOf(more) } as Schemas['WorkflowExecute'];
       return body(rest.POST(path, { params, body: asked }));
     },
     onSuccess: ({ instanceID }) =>
       navigate({ to: '/t/$tenantID/runs/$instanceID', params: { tenantID, instanceID }, search: {} }),
   });
-  const faults = faultsIn('args', start.error);
+  const faults = faultsBelow('args', start.error);
   return (
-    <DialogForm verb="Start" save={start} faults={faults}>
+    <DialogForm verb="Start" save={start} faults={faultsOf(start.error)}>
       {workflow.workflowDescription && (
         <Text size="sm" c="dimmed">
           {workflow.workflowDescription}
@@ -71,6 +73,64 @@ export function StartForm({ tenantID, workflow }: { tenantID: string; workflow: 
       ) : (
         <Skeleton h={80} />
       )}
+      <MoreFields
+        value={more}
+        error={start.error}
+        onChange={(next) => {
+          // A refusal that was corrected is not one any more.
+          start.reset();
+          setMore(next);
+        }}
+      />
     </DialogForm>
   );
 }
+
+/** Settings of a run beside its inputs. */
+interface More {
+  tags: string[];
+  startAt: string | undefined;
+}
+
+function moreOf({ tags, startAt }: More) {
+  return { ...(tags.length > 0 && { tags }), ...(startAt !== undefined && { startAt }) };
+}
+
+interface MoreProps {
+  value: More;
+  error: Error | null;
+  onChange: (value: More) => void;
+}
+
+/** Folded: few runs need them. */
+function MoreFields({ value, error, onChange }: MoreProps) {
+  const [isOpen, setOpen] = useState(false);
+  const faults = faultsOf(error);
+  const hasFault = faults.has('tags') || faults.has('startAt');
+  return (
+    // A fault must not be hidden, and one that is corrected leaves the fields open.
+    <details className="group" open={isOpen || hasFault} onToggle={({ currentTarget: { open } }) => setOpen(open)}>
+      <summary>Tags, and when it begins</summary>
+      <Stack gap="sm">
+        <TagsInput
+          label="Tags"
+          description="Words by which the run is found in the list of runs. Enter ends each"
+          maxTags={MAX_TAGS}
+          value={value.tags}
+          error={faults.get('tags')}
+          onChange={(tags) => onChange({ ...value, tags })}
+        />
+        <MomentInput
+          label="Begins at"
+          description="In the time of this browser. Empty: at once"
+          value={value.startAt}
+          error={faults.get('startAt')}
+          onSet={(startAt) => onChange({ ...value, startAt })}
+        />
+      </Stack>
+    </details>
+  );
+}
+
+/** The API takes no more. */
+const MAX_TAGS = 10;

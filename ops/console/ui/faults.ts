@@ -11,3 +11,10 @@ export function faultsIn(field: string, error: Error | null): ReadonlyMap<string
   const issues = error instanceof APIError ? error.issues : [];
   return new Map(issues.map(({ path, message }) => [path.slice(path[0] === field ? 1 : 0).join('.'), message]));
 }
+
+/** The same without those of other fields of the body, which are shown elsewhere. */
+export function faultsBelow(field: string, error: Error | null): ReadonlyMap<string, string> {
+  const issues = error instanceof APIError ? error.issues : [];
+  const own = issues.filter(({ path }) => path[0] === field);
+  return new Map(own.map(({ path, message }) => [path.slice(1).join('.'), message]));
+}

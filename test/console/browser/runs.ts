@@ -280,6 +280,39 @@ export function runTests(stage: () => Stage): void {
     await page.getByText('No run matches the filter.').waitFor();
   });
 
+  test('a run is started with tags and for a later time, waits until then, and is found by a tag', async () => {
+    const { cluster, tenant, page, go, path } = stage();
+    await page.setViewportSize({ width: 1280, height: 800 });
+    const ends = graph({ start: { type: 'start' }, end: { type: 'end' } }, ['start>end']);
+    const title = `Begins later ${Date.now()}`;
+    await aWorkflow(cluster, { tenant, title, ...ends });
+    await go(path('/runs'));
+    await page.getByRole('button', { name: 'Start a run' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('combobox', { name: 'Workflow' }).fill(title);
+    await page.getByRole('option', { name: title }).click();
+    await dialog.getByText('Tags, and when it begins').click();
+    const tags = dialog.getByLabel('Tags', { exact: true });
+    await tags.fill('x'.repeat(65));
+    await tags.press('Enter');
+    // The text that was typed last counts, also without Enter.
+    await tags.fill('north');
+    await dialog.getByLabel('Begins at').fill(inADay());
+    await dialog.getByRole('button', { name: 'Start' }).click();
+    await dialog.getByText(/of 1 to 64 characters/).waitFor();
+    forgetRefusals(stage(), 400);
+    await tags.press('Backspace');
+    await tags.press('Backspace');
+    await dialog.getByText(/of 1 to 64 characters/).waitFor({ state: 'detached' });
+    await tags.pressSequentially('north,urgent');
+    await expectAccessible(page, { name: 'run-tags', shows: 'Begins at', schemes: ['light'] });
+    await dialog.getByRole('button', { name: 'Start' }).click();
+    await page.getByText('north, urgent').waitFor();
+    await page.getByText(/Until .*/).waitFor();
+    await go(path('/runs?tag=urgent'));
+    await page.getByRole('row').filter({ hasText: title }).getByText('· north').waitFor();
+  });
+
   const pages = [
     { name: 'tenants', path: () => '/console/', shows: 'New tenant' },
     { name: 'home', path: () => stage().path(), shows: 'Failed most' },
@@ -315,4 +348,10 @@ export function runTests(stage: () => Stage): void {
       .toBe(true);
     await page.setViewportSize({ width: 1280, height: 800 });
   });
+}
+
+/** The time of a day from now, as a field of a browser has it. */
+function inADay(): string {
+  const at = new Date(Date.now() + 86_400_000);
+  return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
 }
