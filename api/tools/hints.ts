@@ -52,7 +52,7 @@ const hints: Readonly<Record<string, string>> = {
   check_workflow: 'Use it to find the faults of a graph before it is saved. Nothing is stored or executed.',
   test_workflow: 'Use it to execute a graph that is not stored. Its nodes really act.',
   execute_workflow:
-    'Use it to start a stored workflow. The answer is a handle, `instanceID`, at once; `wait` holds it up to 60 seconds for the result. A call with a progress token reports every node, and answers when the run ends or after a minute. Cancelling the call does not stop the run: stop_workflow_instance does. Afterwards ask get_workflow_instance.',
+    'Use it to start a stored workflow. Its `args` are the inputs that the workflow declares: `workflowOptions.inputDefinitions` of get_workflow has the name and type of each. The answer is a handle, `instanceID`, at once; `wait` holds it up to 60 seconds for the result. A call with a progress token reports every node, and answers when the run ends or after a minute. Cancelling the call does not stop the run: stop_workflow_instance does. Afterwards ask get_workflow_instance.',
   get_workflow_instance:
     'Use it to follow a run: status, input, output, error, and what each node did. Ask again until the status is COMPLETED, FAILED or CANCELLED.',
   get_workflow_instance_logs: 'Use it to find out why a run failed, after get_workflow_instance has named the node.',

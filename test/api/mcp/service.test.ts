@@ -395,6 +395,20 @@ test('annotations say what reads, what destroys, what may be repeated, and what 
   expect([of(/^(list|get)_/, 0).sort(), of(/^(delete|purge|drop)_/, 1)]).toEqual([statements, []]);
 });
 
+test('the tool that starts a workflow says where its inputs are declared, and a refusal names those that are missing', async () => {
+  await using client = await connect({ headers: await bearer(tenant.creator) });
+  const options = { inputDefinitions: [{ key: 'customer', type: 'string' as const, required: true }] };
+  const { id: workflowID } = await aWorkflow(cluster, { tenant, title: 'Asks for a customer', ...chain({}), options });
+  const { tools } = await client.listTools();
+  const start = tools.find(({ name }) => name === 'execute_workflow');
+  expect(start?.description).toContain('`workflowOptions.inputDefinitions` of get_workflow');
+  const read = await client.callTool({ name: 'get_workflow', arguments: { workflowID } });
+  expect(read.structuredContent).toMatchObject({ workflow: { workflowOptions: options } });
+  const refused = await client.callTool({ name: 'execute_workflow', arguments: { workflowID, args: {} } });
+  expect(refused).toMatchObject({ isError: true });
+  expect(JSON.stringify(refused.content)).toContain('args.customer: is required');
+});
+
 test('health tells how many tools there are', async () => {
   const answer = await fetch(`http://127.0.0.1:${mcp.port}/health`);
   expect(await answer.json()).toEqual({ status: 'ok', tools: expect.any(Number), timestamp: expect.any(String) });
