@@ -3,7 +3,6 @@ import '@mantine/core/styles/SegmentedControl.css';
 import { Checkbox, SegmentedControl, Text } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
-import { parseExact } from '#shared/core/lossless-json.ts';
 import {
   addRows,
   changeRow,
@@ -18,6 +17,7 @@ import { countOf } from '../ui/count.ts';
 import { FormDialog } from '../ui/form.tsx';
 import { JSONView, MAX_EDITED } from '../ui/json.tsx';
 import { JSONEditor } from '../ui/json-editor.tsx';
+import { faultOfJSON, parseJSON } from '../ui/json-text.ts';
 import { Notice } from '../ui/notice.tsx';
 import { CellField } from './cell-field.tsx';
 import { type Entry, entryOf, type TableColumn, valueOfEntry } from './cells.ts';
@@ -55,7 +55,7 @@ export function RowDialog({ ids, table, row, onSettled, onClose }: Props) {
   };
   const save = useMutation({
     mutationFn: async () => {
-      const entered = mode === 'json' ? (parseExact(text) as Row) : touched(shown, entries);
+      const entered = mode === 'json' ? (parseJSON(text) as Row) : touched(shown, entries);
       if (!row) return addRows(ids, [entered]);
       const changed = Object.entries(entered).filter(
         ([name, value]) => JSON.stringify(value) !== JSON.stringify(row[name]),
@@ -72,8 +72,16 @@ export function RowDialog({ ids, table, row, onSettled, onClose }: Props) {
     },
   });
   const faults = faultsByColumn(save.error);
+  const faultOfText = faultOfJSON('row', save.error);
   return (
-    <FormDialog title={row ? 'Edit the row' : 'Add a row'} verb="Save the row" size="lg" save={save} onClose={onClose}>
+    <FormDialog
+      title={row ? 'Edit the row' : 'Add a row'}
+      verb="Save the row"
+      size="lg"
+      save={save}
+      faults={faultOfText}
+      onClose={onClose}
+    >
       <SegmentedControl
         size="xs"
         aria-label="Enter the row as"
@@ -85,7 +93,7 @@ export function RowDialog({ ids, table, row, onSettled, onClose }: Props) {
         ]}
       />
       {mode === 'json' ? (
-        <JSONEditor label="Row" autoFocus value={text} onChange={setText} />
+        <JSONEditor label="Row" autoFocus value={text} error={faultOfText.get('row')} onChange={setText} />
       ) : (
         shown.map((column) => {
           const { databaseTableColumnName: name } = column;
@@ -106,7 +114,7 @@ export function RowDialog({ ids, table, row, onSettled, onClose }: Props) {
           Too long to be edited here, and left as it is unless you add it as JSON: {leftOut.join(', ')}.
         </Notice>
       )}
-      {save.error && <CurrentRows error={save.error} />}
+      {save.error && faultOfText.size === 0 && <CurrentRows error={save.error} />}
       {!row && (
         <Checkbox
           label="Add another row after it"
@@ -147,7 +155,7 @@ function known(columns: readonly TableColumn[], row: Row | undefined): Row {
 /** The values of JSON by column; nothing if it is none. */
 function entriesOf(columns: readonly TableColumn[], text: string): Entries {
   try {
-    const row = parseExact(text) as Row;
+    const row = parseJSON(text) as Row;
     return Object.fromEntries(
       columns.flatMap((column) =>
         Object.hasOwn(row, column.databaseTableColumnName)

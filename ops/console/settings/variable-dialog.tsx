@@ -3,12 +3,12 @@ import '@mantine/core/styles/SegmentedControl.css';
 import { Checkbox, PasswordInput, SegmentedControl, TextInput } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
-import { parseExact } from '#shared/core/lossless-json.ts';
 import type { Schemas } from '../client/types.ts';
 import { createVariable, updateVariable, type Variable } from '../client/variables.ts';
 import { CodeEditor } from '../ui/code-editor.tsx';
 import { faultsOf } from '../ui/faults.ts';
 import { FormDialog } from '../ui/form.tsx';
+import { faultOfJSON, parseJSON } from '../ui/json-text.ts';
 
 interface Props {
   tenantID: string;
@@ -27,7 +27,7 @@ export function VariableDialog({ tenantID, variable, onSaved, onClose }: Props) 
   const [description, setDescription] = useState(variable?.description ?? '');
   const save = useMutation({
     async mutationFn() {
-      const value = (isSecret || kind === 'text' ? text : parseExact(text)) as Schemas['VariableCreate']['value'];
+      const value = (isSecret || kind === 'text' ? text : parseJSON(text)) as Schemas['VariableCreate']['value'];
       const given = { description: description === '' ? null : description };
       // The value of a secret is not known here: left empty, it stays.
       const keepsSecret = variable?.isSecret && text === '';
@@ -39,7 +39,7 @@ export function VariableDialog({ tenantID, variable, onSaved, onClose }: Props) 
     },
     onSuccess: onClose,
   });
-  const faults = faultsOf(save.error);
+  const faults = new Map([...faultsOf(save.error), ...faultOfJSON('value', save.error)]);
   return (
     <FormDialog
       title={variable ? variable.name : 'New variable'}

@@ -1,9 +1,9 @@
 import { Select, Text } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
-import { parseExact } from '#shared/core/lossless-json.ts';
 import { FormDialog } from '../ui/form.tsx';
 import { JSONEditor } from '../ui/json-editor.tsx';
+import { parseJSON } from '../ui/json-text.ts';
 import { checkedPin, type EditedStep, type Pin } from './pins.ts';
 
 interface Props {
@@ -20,12 +20,13 @@ export function PinDialog({ node: { data }, pin, exits, onPin, onClose }: Props)
   const [exit, setExit] = useState(pin?.exit ?? '');
   const save = useMutation({
     mutationFn: async () => {
-      onPin(checkedPin(parsed(text), exit === '' ? undefined : exit));
+      onPin(checkedPin(parseJSON(text), exit === '' ? undefined : exit));
     },
     onSuccess: onClose,
   });
+  const faults = new Map(save.error ? [['data', save.error.message]] : []);
   return (
-    <FormDialog title="Result for tests" verb="Pin" size="lg" save={save} onClose={onClose}>
+    <FormDialog title="Result for tests" verb="Pin" size="lg" save={save} faults={faults} onClose={onClose}>
       <Text size="sm">
         Tests take this result and do not run the step; runs of the published version always run it. It is saved with
         the workflow: everyone who may read the workflow sees it.
@@ -40,7 +41,11 @@ export function PinDialog({ node: { data }, pin, exits, onPin, onClose }: Props)
         minRows={6}
         maxRows={18}
         value={text}
-        onChange={setText}
+        error={faults.get('data')}
+        onChange={(next) => {
+          setText(next);
+          save.reset();
+        }}
       />
       {exits.length > 1 && (
         <Select
@@ -57,12 +62,4 @@ export function PinDialog({ node: { data }, pin, exits, onPin, onClose }: Props)
 
 function emptyOutput({ outputVariable }: Readonly<Record<string, unknown>>): object {
   return typeof outputVariable === 'string' ? { [outputVariable]: {} } : {};
-}
-
-function parsed(text: string): unknown {
-  try {
-    return parseExact(text);
-  } catch (error) {
-    throw new Error(`The data is no JSON: ${(error as Error).message}`);
-  }
 }

@@ -1,6 +1,6 @@
 import { type FocusEvent, useState } from 'react';
-import { LossyNumber, parseExact } from '#shared/core/lossless-json.ts';
 import { CodeEditor, type CodeEditorProps } from './code-editor.tsx';
+import { parseJSON } from './json-text.ts';
 
 interface Props extends Omit<CodeEditorProps, 'language'> {
   /** When the field is left, it is laid out anew. */
@@ -14,15 +14,20 @@ export function JSONEditor({ formats = false, error, ...field }: Props) {
   const check = ({ relatedTarget }: FocusEvent) => {
     if (value.trim() === '') return;
     try {
-      const laidOut = JSON.stringify(parseExact(value), null, 2);
-      // A button that is pressed must not move from under the pointer.
-      const isPressed = relatedTarget instanceof HTMLButtonElement;
-      if (formats && !isPressed && laidOut !== value) onChange(laidOut);
+      const laidOut = JSON.stringify(parseJSON(value), null, 2);
+      if (formats && !(relatedTarget instanceof HTMLButtonElement) && laidOut !== value) onChange(laidOut);
     } catch (failure) {
-      setFault(failure instanceof LossyNumber ? failure.message : 'This is not JSON');
+      onceReleased(relatedTarget, () => setFault((failure as Error).message));
     }
   };
   return (
     <CodeEditor {...field} language="json" error={fault ?? error} onBlur={check} onFocus={() => setFault(undefined)} />
   );
+}
+
+/** A button that is pressed must not move from under the pointer: what would move it waits until the pointer is up. */
+function onceReleased(pressed: EventTarget | null, act: () => void): void {
+  const isPressed = pressed instanceof HTMLElement && pressed.matches(':active');
+  if (isPressed) addEventListener('pointerup', () => setTimeout(act), { once: true });
+  else act();
 }

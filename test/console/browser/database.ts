@@ -47,6 +47,10 @@ export function databaseTests(stage: () => Stage): void {
     await page.getByRole('row', { name: /true.*2026-03-05.*"a": ?1/ }).waitFor();
     await page.getByRole('button', { name: 'Add a row' }).click();
     await dialog.getByText('JSON', { exact: true }).click();
+    await dialog.getByRole('textbox', { name: 'Row' }).fill('id: 2');
+    await dialog.getByRole('button', { name: 'Save the row' }).click();
+    await dialog.getByText('This is not JSON').waitFor();
+    expect(await dialog.getByText('That failed').count()).toBe(0);
     await dialog.getByRole('textbox', { name: 'Row' }).fill(JSON.stringify({ id: 2, title: 'Bolt' }));
     await dialog.getByRole('checkbox', { name: 'Add another row after it' }).check();
     await dialog.getByRole('button', { name: 'Save the row' }).click();
