@@ -1,5 +1,6 @@
 import { type Config, type Draft, type DraftNode, freeEdgeID, withOptions } from '../editor/draft.ts';
 import { arranged } from '../editor/edits.ts';
+import { fieldOfStep } from '../editor/field-names.ts';
 import { type Change, changesOf, type FieldChange } from '../editor/version-changes.ts';
 import { exitOfEdge } from '../graph/exits.ts';
 import { type Kinds, wordsOf } from '../graph/kinds.ts';
@@ -105,7 +106,7 @@ export function differences(before: Draft, after: Draft, kinds: Kinds): Change[]
     options: pathsOf(old.workflowOptions, now.workflowOptions, [], 1),
   };
   const kindOf = new Map([...before.nodes, ...after.nodes].map((node) => [node.id, node.type]));
-  return changesOf(diff as Parameters<typeof changesOf>[0], old, now)
+  return changesOf(diff as Parameters<typeof changesOf>[0], old, now, kinds)
     .filter(({ verb }) => verb !== 'moved')
     .map((change) => {
       const id = change.key.replace('Step ', '');
@@ -113,14 +114,14 @@ export function differences(before: Draft, after: Draft, kinds: Kinds): Change[]
       const name = type === undefined ? change.name : `${change.name}, ${wordsOf(type, kinds[type]).word}`;
       const added =
         change.verb === 'added' && type !== undefined ? after.nodes.find((node) => node.id === id) : undefined;
-      return { ...change, name, fields: added ? fieldsOf(added.data) : change.fields };
+      return { ...change, name, fields: added ? fieldsOf(added.data, kinds[added.type]) : change.fields };
     });
 }
 
-function fieldsOf(data: Config): FieldChange[] {
+function fieldsOf(data: Config, kind: Kinds[string] | undefined): FieldChange[] {
   return Object.entries(data)
     .filter(([field]) => field !== 'title')
-    .map(([field, to]) => ({ field, from: undefined, to }));
+    .map(([field, to]) => ({ field: fieldOfStep(['data', field], kind), from: undefined, to }));
 }
 
 function versionOf({ nodes, edges, options }: Draft) {

@@ -1,5 +1,7 @@
 import { structuredPatch } from 'diff';
 import type { Schemas } from '../client/types.ts';
+import type { Kinds } from '../graph/kinds.ts';
+import { fieldOfOptions, fieldOfStep } from './field-names.ts';
 
 type Version = Pick<Schemas['WorkflowVersion'], 'workflowNodes' | 'workflowEdges' | 'workflowOptions'>;
 type Diff = Pick<Schemas['WorkflowVersionDiff'], 'nodes' | 'edges' | 'options'>;
@@ -23,25 +25,29 @@ export interface Change {
 
 const empty: Version = { workflowNodes: [], workflowEdges: [], workflowOptions: {} };
 
-/** The API tells which fields differ; what they were and are, the two versions have. */
-export function changesOf(diff: Diff, before: Version | undefined, after: Version): Change[] {
+/** The API tells which fields differ; what they were and are, the two versions have, and what they are called, the kinds of steps. */
+export function changesOf(diff: Diff, before: Version | undefined, after: Version, kinds: Kinds): Change[] {
   const old = before ?? empty;
   const nameIn = ({ workflowNodes }: Version) => {
     const names = new Map(workflowNodes.map((node) => [String(node.id), titleOf(node)]));
     return (id: unknown) => names.get(String(id)) ?? String(id);
   };
-  const options = diff.options.map((path) => changeAt(path, old.workflowOptions, after.workflowOptions));
+  const options = diff.options.map((path) =>
+    changeAt(path, { field: fieldOfOptions(path), from: old.workflowOptions, to: after.workflowOptions }),
+  );
   return [
     ...listChanges(diff.nodes, {
       ...{ what: 'Step', before: old.workflowNodes, after: after.workflowNodes },
       nameOf: (node) => titleOf(node),
       isLeftOut: ([first]) => positionFields.has(first),
+      fieldOf: (path, { type }) => fieldOfStep(path, kinds[String(type)]),
     }),
     ...listChanges(diff.edges, {
       ...{ what: 'Connection', before: old.workflowEdges, after: after.workflowEdges },
       nameOf: (edge, side) => wayOf(edge, nameIn(side === 'before' ? old : after)),
       // The names tell them.
       isLeftOut: ([first]) => ofWay.has(first),
+      fieldOf: (path) => fieldOfStep(path, undefined),
     }),
     ...(options.length > 0
       ? [{ key: 'options', what: 'Options', name: 'of the workflow', verb: 'changed', fields: options } as const]
@@ -58,11 +64,12 @@ interface Lists {
   nameOf(part: Part, side: 'before' | 'after'): string;
   /** Differences that are not shown field by field. */
   isLeftOut(path: Path): boolean;
+  fieldOf(path: Path, part: Part): string;
 }
 
 function listChanges(
   { added, removed, changed }: Diff['nodes'],
-  { what, before, after, nameOf, isLeftOut }: Lists,
+  { what, before, after, nameOf, isLeftOut, fieldOf }: Lists,
 ): Change[] {
   const byID = (parts: readonly Part[]) => new Map(parts.map((part) => [String(part.id), part]));
   const [old, now] = [byID(before), byID(after)];
@@ -71,9 +78,13 @@ function listChanges(
     ...changed.map(({ id, paths }): Change => {
       const [from = {}, to = {}] = [old.get(id), now.get(id)];
       const [was, name] = [nameOf(from, 'before'), nameOf(to, 'after')];
-      const way = what === 'Connection' && was !== name ? [{ field: 'way', from: was, to: name }] : [];
+      const way = what === 'Connection' && was !== name ? [{ field: 'From and to', from: was, to: name }] : [];
       const others = paths.filter((path) => !isLeftOut(path) && path[0] !== PINNED);
-      const fields = [...way, ...others.map((path) => changeAt(path, from, to)), ...pinChange(paths, from, to)];
+      const fields = [
+        ...way,
+        ...others.map((path) => changeAt(path, { field: fieldOf(path, to), from, to })),
+        ...pinChange(paths, from, to),
+      ];
       return { key: keyOf(id), what, name, verb: fields.length > 0 ? 'changed' : 'moved', fields };
     }),
     ...added.map((part): Change => {
@@ -91,7 +102,7 @@ const PINNED = 'pinned';
 /** A pinned result is told as a whole: it may have thousands of parts. */
 function pinChange(paths: readonly Path[], from: Part, to: Part): FieldChange[] {
   if (!paths.some(([first]) => first === PINNED)) return [];
-  return [{ field: 'result for tests', from: valueAt(from, [PINNED, 'output']), to: valueAt(to, [PINNED, 'output']) }];
+  return [{ field: 'Result for tests', from: valueAt(from, [PINNED, 'output']), to: valueAt(to, [PINNED, 'output']) }];
 }
 
 /** Fields in which an editor notes where a node is drawn. */
@@ -99,9 +110,8 @@ const positionFields: ReadonlySet<unknown> = new Set(['position', 'positionAbsol
 
 const ofWay: ReadonlySet<unknown> = new Set(['source', 'target', 'sourceHandle', 'targetHandle']);
 
-function changeAt(path: Path, before: unknown, after: unknown): FieldChange {
-  const shown = path[0] === 'data' ? path.slice(1) : path;
-  return { field: shown.join('.') || 'all of it', from: valueAt(before, path), to: valueAt(after, path) };
+function changeAt(path: Path, { field, from, to }: FieldChange): FieldChange {
+  return { field, from: valueAt(from, path), to: valueAt(to, path) };
 }
 
 function valueAt(value: unknown, path: Path): unknown {

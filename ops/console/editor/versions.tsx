@@ -1,4 +1,4 @@
-import { Button, Group, Modal, Skeleton, Stack, Text } from '@mantine/core';
+import { Box, Button, Group, Modal, Skeleton, Stack, Text } from '@mantine/core';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useAuthorNames } from '../client/members.ts';
@@ -45,7 +45,6 @@ export function Versions({
                 <tr>
                   <th scope="col">Version</th>
                   <th scope="col">Saved</th>
-                  <th scope="col">Do</th>
                 </tr>
               </thead>
               <tbody>
@@ -55,38 +54,40 @@ export function Versions({
                       {versionNumber} {isPublished && '(published)'} {label && <bdi>{label}</bdi>}
                     </td>
                     <td>
-                      <Ago at={createdAt} />
-                      <div className="note clip">
-                        by <bdi>{authorOf(by.creatorID, by.createdByApiKeyID)}</bdi>
-                      </div>
-                    </td>
-                    <td>
-                      <Group gap={6}>
-                        <Button size="compact-xs" variant="default" onClick={() => setShown(versionID)}>
-                          What changed
-                        </Button>
-                        <May permission="workflow.update" on={`workflow:${ids.workflowID}`}>
-                          {index > 0 && (
-                            <Button
-                              size="compact-xs"
-                              variant="default"
-                              disabled={isDirty || act.isPending}
-                              onClick={() => act.mutate({ versionID, verb: 'restore' })}
-                            >
-                              Restore as a draft
-                            </Button>
-                          )}
-                          {!isPublished && (
-                            <Button
-                              size="compact-xs"
-                              variant="default"
-                              disabled={isDirty || act.isPending}
-                              onClick={() => act.mutate({ versionID, verb: 'publish' })}
-                            >
-                              Publish
-                            </Button>
-                          )}
-                        </May>
+                      <Group gap={6} justify="space-between">
+                        <Box flex="1 1 10rem" miw={0}>
+                          <Ago at={createdAt} />
+                          <div className="note clip">
+                            by <bdi>{authorOf(by.creatorID, by.createdByApiKeyID)}</bdi>
+                          </div>
+                        </Box>
+                        <Group gap={6}>
+                          <Button size="compact-xs" variant="default" onClick={() => setShown(versionID)}>
+                            What changed
+                          </Button>
+                          <May permission="workflow.update" on={`workflow:${ids.workflowID}`}>
+                            {index > 0 && (
+                              <Button
+                                size="compact-xs"
+                                variant="default"
+                                disabled={isDirty || act.isPending}
+                                onClick={() => act.mutate({ versionID, verb: 'restore' })}
+                              >
+                                Restore as a draft
+                              </Button>
+                            )}
+                            {!isPublished && (
+                              <Button
+                                size="compact-xs"
+                                variant="default"
+                                disabled={isDirty || act.isPending}
+                                onClick={() => act.mutate({ versionID, verb: 'publish' })}
+                              >
+                                Publish
+                              </Button>
+                            )}
+                          </May>
+                        </Group>
                       </Group>
                     </td>
                   </tr>

@@ -1,4 +1,5 @@
 import { encode } from '@jsonforms/core';
+import { wordsOfKey } from './field-words.ts';
 import { isObject } from './is-object.ts';
 
 /** JSON Schema, whose keywords may be anything where a tenant wrote it. */
@@ -120,8 +121,7 @@ export function layoutOf(schema: Schema, type = 'VerticalLayout'): Layout {
 
 /** `#/properties/connectionOption` is "Connection option". */
 export function wordsOf(scope: string): string {
-  const words = nameOf(scope).replace(/(?<=[a-z])[A-Z](?=[a-z])/g, (letter) => ` ${letter.toLowerCase()}`);
-  return words.charAt(0).toUpperCase() + words.slice(1);
+  return wordsOfKey(nameOf(scope));
 }
 
 export function nameOf(scope: string): string {
