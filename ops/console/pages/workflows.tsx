@@ -10,9 +10,11 @@ import {
   cloneWorkflow,
   createWorkflow,
   deleteWorkflow,
+  setWorkflowPause,
   workflowListRead,
   workflowUsageRead,
 } from '../client/workflows.ts';
+import { PauseDialog } from '../editor/pause.tsx';
 import { askAssistant } from '../open-page/open-page.ts';
 import { RunNow } from '../run/run-now.tsx';
 import { AssetList } from '../ui/asset-list.tsx';
@@ -36,6 +38,8 @@ export function WorkflowsPage() {
   const [isNew, asNew] = useDisclosure(false);
   const mayAsk = useMay()('ai.execute');
   const [doomed, setDoomed] = useState<Row>();
+  const [paused, setPaused] = useState<Row>();
+  const [resumed, setResumed] = useState<Row>();
   const edit = (workflowID: string) =>
     navigate({ to: '/t/$tenantID/workflows/$workflowID', params: { tenantID, workflowID } });
   const refresh = () => queries.invalidateQueries({ queryKey: ['workflows', tenantID] });
@@ -79,6 +83,9 @@ export function WorkflowsPage() {
           on={`workflow:${row.id}`}
           actions={[
             { label: 'Clone', permission: 'workflow.create', isOfType: true, onClick: () => void clone(row) },
+            row.pausedAt
+              ? { label: 'Resume', permission: 'workflow.update', onClick: () => setResumed(row) }
+              : { label: 'Pause', permission: 'workflow.update', onClick: () => setPaused(row) },
             { label: 'Delete', permission: 'workflow.delete', onClick: () => setDoomed(row), isDangerous: true },
           ]}
         />
@@ -127,6 +134,27 @@ export function WorkflowsPage() {
           title="New workflow"
           onName={async (title) => edit((await createWorkflow(tenantID, title)).id)}
           onClose={asNew.close}
+        />
+      )}
+      {paused && (
+        <PauseDialog
+          ids={{ tenantID, workflowID: paused.id }}
+          title={paused.title}
+          onChanged={() => undefined}
+          onClose={() => setPaused(undefined)}
+        />
+      )}
+      {resumed && (
+        <Confirm
+          title="Resume the workflow"
+          question={`The runs of “${resumed.title}” that wait begin, in their order.`}
+          verb="Resume"
+          keep="Cancel"
+          onConfirm={async () => {
+            await setWorkflowPause({ tenantID, workflowID: resumed.id }, 'resume');
+            await refresh();
+          }}
+          onClose={() => setResumed(undefined)}
         />
       )}
       {doomed && (

@@ -80,7 +80,17 @@ export function workflowTests(stage: () => Stage): void {
     const client = cluster.as(tenant.creator).in(tenant);
     const { body } = await client.post(`T/workflows/${editorPath.split('/').at(-1)}/execute`, { args: { number: 1 } });
     await go(path('/workflows?search=editor'));
-    await page.getByRole('row', { name: /^Made in the editor Paused/ }).waitFor();
+    const row = (state: string) => page.getByRole('row', { name: new RegExp(`^Made in the editor ${state}`) });
+    const choose = async (verb: 'Pause' | 'Resume') => {
+      await page.getByRole('button', { name: 'Actions for Made in the editor' }).click();
+      await page.getByRole('menuitem', { name: verb }).click();
+      await page.getByRole('dialog').getByRole('button', { name: verb }).click();
+    };
+    await row('Paused').waitFor();
+    await choose('Resume');
+    await row('Published').waitFor();
+    await choose('Pause');
+    await row('Paused').waitFor();
     await go(editorPath);
     await page.getByRole('button', { name: 'Resume' }).click();
     await page.getByText('New runs are accepted and wait').waitFor({ state: 'detached' });
@@ -118,7 +128,7 @@ export function workflowTests(stage: () => Stage): void {
     const dialog = other.getByRole('dialog');
     await dialog.getByRole('row').nth(1).getByRole('button', { name: 'What changed' }).click();
     const renamed = dialog.getByRole('region', { name: 'Step Second' });
-    await renamed.getByRole('row', { name: 'title First Second', exact: true }).waitFor();
+    await renamed.getByRole('row', { name: 'Title First Second', exact: true }).waitFor();
     await dialog.getByRole('row', { name: /^4 .* by you/ }).waitFor();
     await dialog.getByRole('row', { name: /^2 / }).getByRole('button', { name: 'What changed' }).click();
     const code = dialog.getByRole('region', { name: 'Step JavaScript' });
