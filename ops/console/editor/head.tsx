@@ -32,47 +32,53 @@ export function EditorHead(props: Props) {
   const may = useMay(`workflow:${ids.workflowID}`);
   const mayChange = may('workflow.update');
   return (
-    <PageTitle
-      title={title}
-      field={
-        mayChange && (
-          <TextInput
-            aria-label="Title"
-            className="title-field"
-            value={title}
-            onChange={(event) => onTitle(event.currentTarget.value)}
-          />
-        )
-      }
-      beside={<State base={base} isDirty={isDirty} />}
-    >
-      {mayChange && (
-        <Button variant="default" onClick={() => onOpen('settings')}>
-          Settings
-        </Button>
-      )}
-      <May permission="workflow.test" on="workflow:*">
-        <Button variant="default" onClick={onTest}>
-          Test
-        </Button>
-      </May>
-      {(base.publishedVersionID || mayChange) && may('workflow.execute') && (
-        <Button variant="default" leftSection={<Icon name="play" />} onClick={() => onOpen('run')}>
-          Run
-        </Button>
-      )}
-      {mayChange && (
-        <>
-          <Button variant="default" loading={isSaving} onClick={() => onSave({ isDraft: true })}>
-            Save draft
+    <div className="editor-head">
+      <PageTitle
+        title={title}
+        field={
+          mayChange && (
+            <TextInput
+              aria-label="Title"
+              className="title-field"
+              value={title}
+              onChange={(event) => onTitle(event.currentTarget.value)}
+            />
+          )
+        }
+        beside={<State base={base} isDirty={isDirty} />}
+      >
+        {mayChange && (
+          <Button variant="default" title="Settings" onClick={() => onOpen('settings')}>
+            <span className="head-icon">
+              <Icon name="gear" />
+            </span>
+            <span className="head-word">Settings</span>
           </Button>
-          <Button loading={isSaving} onClick={() => onSave({ isDraft: false })}>
-            Publish
+        )}
+        <May permission="workflow.test" on="workflow:*">
+          <Button variant="default" onClick={onTest}>
+            Test
           </Button>
-        </>
-      )}
-      <More {...props} />
-    </PageTitle>
+        </May>
+        {(base.publishedVersionID || mayChange) && may('workflow.execute') && (
+          <Button variant="default" title="Run" onClick={() => onOpen('run')}>
+            <Icon name="play" />
+            <span className="head-word">&nbsp;Run</span>
+          </Button>
+        )}
+        {mayChange && (
+          <>
+            <Button variant="default" loading={isSaving} onClick={() => onSave({ isDraft: true })}>
+              Save<span className="head-word">&nbsp;draft</span>
+            </Button>
+            <Button loading={isSaving} onClick={() => onSave({ isDraft: false })}>
+              Publish
+            </Button>
+          </>
+        )}
+        <More {...props} />
+      </PageTitle>
+    </div>
   );
 }
 
@@ -83,8 +89,9 @@ function More({ ids: { tenantID, workflowID }, base, hasEvents, onOpen, onResume
   return (
     <Menu position="bottom-end" width={260}>
       <Menu.Target>
-        <Button variant="default" rightSection={<Icon name="down" size={14} />}>
-          More
+        <Button variant="default" title="More">
+          <span className="head-more">More&nbsp;&nbsp;</span>
+          <Icon name="down" size={14} />
         </Button>
       </Menu.Target>
       <Menu.Dropdown>

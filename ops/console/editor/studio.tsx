@@ -188,11 +188,13 @@ export function Studio(props: Props) {
             >
               Tidy up
             </Button>
-            <Button size="xs" variant="default" leftSection={<Icon name="note" size={14} />} onClick={addNote}>
-              Note
+            <Button size="xs" variant="default" title="Note" onClick={addNote}>
+              <Icon name="note" size={14} />
+              <span className="bar-word">&nbsp;Note</span>
             </Button>
-            <Button size="xs" leftSection={<Icon name="plus" />} onClick={() => setAdding({})}>
-              Add a step
+            <Button size="xs" onClick={() => setAdding({})}>
+              <Icon name="plus" />
+              &nbsp;Add<span className="bar-word">&nbsp;a step</span>
             </Button>
           </Group>
         )}

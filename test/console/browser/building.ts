@@ -138,6 +138,20 @@ export function buildingTests(stage: () => Stage): void {
     await expectAccessible(page, { name: 'editor-folded', shows: 'Steps as a list' });
     await fold.click();
     await expect.poll(widthOf).toBe(200);
+    // Beside the assistant, the graph and the panel of a step keep their room: the menu is folded, and the head takes one line.
+    await page.keyboard.press('Control+j');
+    await page.getByRole('complementary', { name: 'Assistant' }).waitFor();
+    await expect.poll(widthOf).toBe(56);
+    expect((await boxOf(page.locator('.editor-head'))).height).toBeLessThan(70);
+    await page.getByRole('button', { name: 'Save draft' }).waitFor();
+    await page.keyboard.press('Control+j');
+    await expect.poll(widthOf).toBe(200);
+    await page.setViewportSize({ width: 400, height: 800 });
+    await page.getByRole('button', { name: 'Add a step', exact: true }).waitFor();
+    const top = async (name: string) => (await boxOf(page.getByRole('button', { name, exact: true }))).y;
+    expect(await top('More')).toBe(await top('Settings'));
+    expect(await top('Add a step')).toBe(await top('Undo'));
+    await page.setViewportSize({ width: 1280, height: 800 });
   });
 }
 
