@@ -12,6 +12,7 @@ import { QueryForm } from '../query/form.tsx';
 import { useWithFoundInputs } from '../query/found-inputs.ts';
 import { FromTable } from '../query/from-table.tsx';
 import { isSQL } from '../query/is-sql.ts';
+import { type JustCreated, leaveCreated } from '../query/just-created.ts';
 import { useOpenQuery } from '../query/open-query.ts';
 import { Run } from '../query/run.tsx';
 import { useTablesOf } from '../query/tables.ts';
@@ -42,12 +43,13 @@ export function NewQueryPage() {
           tenantID={tenantID}
           forms={forms}
           datasourceID={datasourceID}
-          onCreated={(dataQueryID) =>
-            navigate({
+          onCreated={(dataQueryID, inputs) => {
+            leaveCreated({ dataQueryID, inputs });
+            return navigate({
               ...{ to: '/t/$tenantID/queries/$dataQueryID', params: { tenantID, dataQueryID } },
               ignoreBlocker: true,
-            })
-          }
+            });
+          }}
         />
       )}
     </>
@@ -59,7 +61,7 @@ interface Props {
   forms: Readonly<Record<string, Schemas['DatasourceForm']>>;
   /** Chosen at first; absent: the tenant's own database. */
   datasourceID?: string | undefined;
-  onCreated: (dataQueryID: string) => unknown;
+  onCreated: (dataQueryID: string, inputs: JustCreated['inputs']) => unknown;
 }
 
 export function NewQuery({ tenantID, forms, datasourceID, onCreated }: Props) {
@@ -93,6 +95,7 @@ export function NewQuery({ tenantID, forms, datasourceID, onCreated }: Props) {
   useOpenQuery({ title, datasourceID: isOwn ? null : chosen, type, options, offered, onTake: take });
   const draft = useDraftRun(target, whole);
   const runForm = useRef<HTMLFormElement>(null);
+  const inputs = useRef<JustCreated['inputs']>(undefined);
   const create = useMutation({
     mutationFn: () =>
       createDataQuery(tenantID, {
@@ -101,7 +104,7 @@ export function NewQuery({ tenantID, forms, datasourceID, onCreated }: Props) {
       }),
     async onSuccess(dataQueryID) {
       await queries.invalidateQueries({ queryKey: ['data-queries', tenantID] });
-      await onCreated(dataQueryID);
+      await onCreated(dataQueryID, inputs.current);
     },
   });
   useUnsaved(Object.keys(drafts).length > 0);
@@ -151,6 +154,9 @@ export function NewQuery({ tenantID, forms, datasourceID, onCreated }: Props) {
             note={draft ? noteOf(form) : 'You may not run a query that is not saved.'}
             run={draft?.run}
             explain={form && isSQL(form) ? draft?.explain : undefined}
+            onInputs={(next) => {
+              inputs.current = next;
+            }}
             form={runForm}
           />
         </Paper>

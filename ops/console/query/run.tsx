@@ -20,14 +20,17 @@ interface Props {
   /** Absent: the caller may not, or no plan can be told. */
   explain?: ((args: object) => Promise<QueryAnswer>) | undefined;
   onSettled?: () => unknown;
+  /** Inputs that stand in the fields at first. */
+  initial?: Readonly<Record<string, unknown>> | undefined;
+  onInputs?: (inputs: Readonly<Record<string, unknown>> | undefined) => void;
   /** The form, which others send too. */
   form?: RefObject<HTMLFormElement | null>;
 }
 
 /** Asks for the inputs of a query, runs it, and shows what it answers. */
-export function Run({ definitions, note, run, explain, onSettled, form }: Props) {
+export function Run({ definitions, note, run, explain, onSettled, initial, onInputs, form }: Props) {
   const inputs = declaredInputs(definitions);
-  const [values, setValues] = useState<Readonly<Record<string, unknown>>>();
+  const [values, setValues] = useState(initial);
   const act = useMutation({
     mutationFn: async (verb: 'run' | 'explain') => (verb === 'run' ? run : explain)?.({ ...values }) ?? null,
     onSettled: () => onSettled?.(),
@@ -54,7 +57,10 @@ export function Run({ definitions, note, run, explain, onSettled, form }: Props)
               root={undefined}
               inputs={inputs}
               value={values}
-              onChange={setValues}
+              onChange={(next) => {
+                setValues(next);
+                onInputs?.(next);
+              }}
               faultOf={(key) => faults.get(key)}
             />
           )}
