@@ -49,8 +49,8 @@ export function Backfills({ ids }: { ids: CronJobIDs }) {
       {stop.error && <Problem error={stop.error} />}
       {may('cronjob.update') && <Start ids={ids} />}
       {data && data.length > 0 && (
-        <Scroller label="Backfills">
-          <Table caption="Backfills" columns={columns} rows={data} idOf={({ backfillID }) => backfillID} />
+        <Scroller label="Missed times">
+          <Table caption="Missed times" columns={columns} rows={data} idOf={({ backfillID }) => backfillID} />
         </Scroller>
       )}
     </Stack>
@@ -58,11 +58,11 @@ export function Backfills({ ids }: { ids: CronJobIDs }) {
 }
 
 function progressOf({ status, total, leftOut, isCut, counts }: Backfill): string {
-  const words = { FILLING: 'looks for ticks', RUNNING: 'runs', COMPLETED: 'done', CANCELLED: 'stopped' }[status];
+  const words = { FILLING: 'looks for times', RUNNING: 'runs', COMPLETED: 'done', CANCELLED: 'stopped' }[status];
   const parts = [
-    `${counts.SUCCESS.toLocaleString()} of ${countOf(total, 'tick')}`,
+    `${counts.SUCCESS.toLocaleString()} of ${countOf(total, 'time')}`,
     ...(counts.FAILURE > 0 ? [`${counts.FAILURE.toLocaleString()} failed`] : []),
-    ...(leftOut > 0 ? [`${leftOut.toLocaleString()} had been started before`] : []),
+    ...(leftOut > 0 ? [`${leftOut.toLocaleString()} had run before`] : []),
     ...(isCut ? ['cut at 1,000'] : []),
   ];
   return `${words}: ${parts.join(', ')}`;
@@ -84,7 +84,7 @@ function Start({ ids }: { ids: CronJobIDs }) {
   return (
     <form onSubmit={submit}>
       <Text size="sm" mb="xs">
-        Starts the ticks of a past range that were not started in their time.
+        Runs the job now for the times of a past range at which it did not run, for example while it was paused.
       </Text>
       <Group align="end" gap="xs">
         <TextInput
@@ -104,7 +104,7 @@ function Start({ ids }: { ids: CronJobIDs }) {
           onChange={({ currentTarget: { value } }) => setTo(value)}
         />
         <Button type="submit" variant="default" loading={start.isPending}>
-          Backfill
+          Run for these
         </Button>
       </Group>
       {start.error && faults.size === 0 && <Problem error={start.error} />}

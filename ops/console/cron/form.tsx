@@ -143,7 +143,7 @@ export function CronJobForm({ tenantID, job, onSaved, onClose }: Props) {
             onChange={(next) => set({ overlapPolicy: next as CronJob['overlapPolicy'] })}
           />
           <Select
-            label="If ticks were missed"
+            label="If times were missed"
             allowDeselect={false}
             data={Object.entries(missed).map(([value, label]) => ({ value, label }))}
             value={draft.missedRunPolicy}

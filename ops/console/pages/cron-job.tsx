@@ -31,7 +31,7 @@ import { Words } from '../ui/words.tsx';
 
 type Tick = Schemas['CronJobHistory'];
 
-/** When a cron job runs next, and the fate of its ticks. */
+/** When a cron job runs next, and what became of the times before. */
 export function CronJobPage() {
   const ids = useParams({ from: '/shell/t/$tenantID/cron/$cronJobID' });
   const queries = useQueryClient();
@@ -55,7 +55,7 @@ export function CronJobPage() {
     <>
       <PageTitle title={job.cronJobTitle} beside={<CronState of={job} />}>
         <WhoChanged tenantID={ids.tenantID} assetID={ids.cronJobID} />
-        <More ids={ids} job={job} />
+        <Changes ids={ids} job={job} />
         <May permission="cronjob.update" on={`cronjob:${ids.cronJobID}`}>
           <Button variant="default" loading={act.isPending} onClick={() => act.mutate(switchOf(job))}>
             {switchWords[switchOf(job)]}
@@ -88,15 +88,15 @@ export function CronJobPage() {
             )}
             <NextTicks ids={ids} />
           </Paper>
-          <Paper withBorder p="md" component="section" aria-label="Past ticks">
+          <Paper withBorder p="md" component="section" aria-label="History">
             <Text component="h2" fw={600} mb="xs">
-              Past ticks
+              History
             </Text>
             <Ticks ids={ids} />
           </Paper>
-          <Paper withBorder p="md" component="section" aria-label="Backfill">
+          <Paper withBorder p="md" component="section" aria-label="Missed times">
             <Text component="h2" fw={600} mb="xs">
-              Backfill
+              Missed times
             </Text>
             <Backfills ids={ids} />
           </Paper>
@@ -138,8 +138,8 @@ function Target({ tenantID, config }: { tenantID: string; config: Schemas['CronJ
   );
 }
 
-/** Further actions on the job. */
-function More({ ids, job }: { ids: CronJobIDs; job: Schemas['CronJob'] }) {
+/** Changes of the job itself. */
+function Changes({ ids, job }: { ids: CronJobIDs; job: Schemas['CronJob'] }) {
   const { tenantID } = ids;
   const queries = useQueryClient();
   const navigate = useNavigate();
@@ -151,10 +151,14 @@ function More({ ids, job }: { ids: CronJobIDs; job: Schemas['CronJob'] }) {
         of={job.cronJobTitle}
         on={`cronjob:${ids.cronJobID}`}
         actions={[
-          { label: 'Change', permission: 'cronjob.update', onClick: () => setAsked('change') },
           { label: 'Delete', permission: 'cronjob.delete', onClick: () => setAsked('delete'), isDangerous: true },
         ]}
       />
+      <May permission="cronjob.update" on={`cronjob:${ids.cronJobID}`}>
+        <Button variant="default" onClick={() => setAsked('change')}>
+          Change
+        </Button>
+      </May>
       {asked === 'change' && (
         <CronJobForm
           tenantID={tenantID}
@@ -197,7 +201,7 @@ function NextTicks({ ids }: { ids: CronJobIDs }) {
 }
 
 const outcomeWords: Record<Tick['outcome'], string> = {
-  fired: 'Fired',
+  fired: 'Started',
   queued: 'Waited for the run before',
   caughtUp: 'Caught up later',
   skipped: 'Skipped',
@@ -215,13 +219,13 @@ function Ticks({ ids }: { ids: CronJobIDs }) {
   if (error) return <Problem error={error} />;
   if (ticks?.length === 0) return <Text size="sm">None yet.</Text>;
   return (
-    <Scroller label="Past ticks">
+    <Scroller label="History">
       <table className="list">
-        <caption className="unseen">Past ticks, newest first</caption>
+        <caption className="unseen">Times when the job was due, newest first</caption>
         <thead>
           <tr>
             <th scope="col">Due</th>
-            <th scope="col">Fate</th>
+            <th scope="col">Outcome</th>
             <th scope="col">Run</th>
           </tr>
         </thead>

@@ -168,22 +168,21 @@ export function assetTests(stage: () => Stage): void {
     const started = page.getByRole('link', { name: 'Nightly', exact: true });
     expect(await started.getAttribute('href')).toContain(`/workflows/${id}`);
     await page.getByRole('button', { name: 'Run now' }).click();
-    await page.getByRole('row', { name: /Fired by hand Run$/ }).waitFor();
+    await page.getByRole('row', { name: /Started by hand Run$/ }).waitFor();
     await page.getByRole('button', { name: 'Pause' }).click();
     await page.getByText('none happens until the job is resumed').waitFor();
     await page.getByRole('button', { name: 'Resume' }).click();
     await page.getByText('Scheduled', { exact: true }).waitFor();
-    await page.getByRole('button', { name: 'Actions for Every night' }).click();
-    await page.getByRole('menuitem', { name: 'Change' }).click();
+    await page.getByRole('button', { name: 'Change', exact: true }).click();
     await dialog.getByLabel('At', { exact: true }).fill('04:00');
     await dialog.getByRole('button', { name: 'Save' }).click();
     await page.getByText('0 4 * * *').waitFor();
-    const past = page.getByRole('region', { name: 'Backfill' });
+    const past = page.getByRole('region', { name: 'Missed times' }).first();
     await past.getByLabel('From').fill('2026-01-01T00:00');
     await past.getByLabel('To').fill('2026-01-02T23:00');
-    await past.getByRole('button', { name: 'Backfill' }).click();
-    await past.getByRole('row', { name: /done: 2 of 2 ticks/ }).waitFor({ timeout: 20_000 });
-    await expectAccessible(page, { name: 'cron-job', shows: 'Past ticks' });
+    await past.getByRole('button', { name: 'Run for these' }).click();
+    await past.getByRole('row', { name: /done: 2 of 2 times/ }).waitFor({ timeout: 20_000 });
+    await expectAccessible(page, { name: 'cron-job', shows: 'History' });
   });
 
   test('a datasource whose secret was sealed with a key that is not here says so, until another is saved', async () => {
