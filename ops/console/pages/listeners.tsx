@@ -52,7 +52,7 @@ export function ListenersPage() {
   return (
     <AssetList
       tenantID={tenantID}
-      title="Listeners"
+      title="Webhooks & listeners"
       entityType="listener"
       filter={filter}
       onFilter={(next) => void navigate({ search: parseListFilter({ ...next }) })}

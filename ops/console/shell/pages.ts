@@ -19,7 +19,7 @@ export const pages = [
   { to: '/t/$tenantID/queries', icon: 'query', title: 'Queries', needs: ['dataquery.list'] },
   { to: '/t/$tenantID/datasources', icon: 'data', title: 'Datasources', needs: ['datasource.list'] },
   { to: '/t/$tenantID/cron', icon: 'clock', title: 'Cron jobs', needs: ['cronjob.list'] },
-  { to: '/t/$tenantID/listeners', icon: 'ear', title: 'Listeners', needs: ['listener.list'] },
+  { to: '/t/$tenantID/listeners', icon: 'ear', title: 'Webhooks & listeners', needs: ['listener.list'] },
   { to: '/t/$tenantID/database', icon: 'table', title: 'Database', needs: ['database.schemaList'] },
   { to: '/t/$tenantID/members', icon: 'people', title: 'Members', needs: ['user.list'] },
   { to: '/t/$tenantID/roles', icon: 'shield', title: 'Roles', needs: ['role.list'] },
