@@ -92,6 +92,12 @@ export function ApiKeysPage() {
         onRetry={() => void refetch()}
         idOf={({ id }) => id}
         columns={columns}
+        empty="No API key yet. Programs use the API with a key, which may do what its roles permit and can be revoked."
+        first={
+          <May permission="apikey.create" on="apikey:*">
+            <Button onClick={adding.open}>Create the first key</Button>
+          </May>
+        }
         panel={undefined}
       />
       {isAdding && <AddKey tenantID={tenantID} onCreated={refresh} onClose={adding.close} />}

@@ -49,7 +49,12 @@ export function CronJobsPage() {
         idOf={({ cronJobID }) => cronJobID}
         titleOf={({ cronJobTitle }) => cronJobTitle}
         columns={columns}
-        empty="No cron job yet."
+        empty="No cron job yet. A cron job starts a workflow or runs a query at set times, such as every hour or on weekdays at nine."
+        first={
+          <May permission="cronjob.create" on="cronjob:*">
+            <Button onClick={asNew.open}>Schedule the first one</Button>
+          </May>
+        }
         actions={
           <May permission="cronjob.create" on="cronjob:*">
             <Button leftSection={<Icon name="plus" />} onClick={asNew.open}>

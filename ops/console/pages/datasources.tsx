@@ -21,6 +21,7 @@ export function DatasourcesPage() {
   const filter = useSearch({ from });
   const navigate = useNavigate({ from: '/t/$tenantID/datasources' });
   const read = useQuery(datasourcesRead(tenantID, filter));
+  const create = () => void navigate({ to: '/t/$tenantID/datasources/new', params: { tenantID } });
   const columns: Column<Row>[] = [
     {
       head: 'Title',
@@ -45,13 +46,15 @@ export function DatasourcesPage() {
       idOf={({ datasourceID }) => datasourceID}
       titleOf={({ datasourceTitle }) => datasourceTitle}
       columns={columns}
-      empty="No datasource yet."
+      empty="No datasource yet. A datasource is the connection to a database, a service, a mailbox or files, with its credentials. The tables under Database need none."
+      first={
+        <May permission="datasource.create" on="datasource:*">
+          <Button onClick={create}>Connect the first datasource</Button>
+        </May>
+      }
       actions={
         <May permission="datasource.create" on="datasource:*">
-          <Button
-            leftSection={<Icon name="plus" />}
-            onClick={() => void navigate({ to: '/t/$tenantID/datasources/new', params: { tenantID } })}
-          >
+          <Button leftSection={<Icon name="plus" />} onClick={create}>
             New datasource
           </Button>
         </May>

@@ -7,6 +7,7 @@ import { requestsRead, workflowsRead } from '../client/reads.ts';
 import { type ToolCall, toolCallsRead } from '../client/tool-approvals.ts';
 import type { Schemas } from '../client/types.ts';
 import { CallState, inputLine, useCallerName } from '../inbox/call.tsx';
+import { Empty } from '../ui/empty.tsx';
 import { PageTitle } from '../ui/page.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { questionKind, questionLine, questionTitle } from '../ui/question.ts';
@@ -60,9 +61,7 @@ function List<T>({ title, empty, error, onRetry, rows, idOf, columns, children }
       {rows && (
         <div className="panel scroller">
           {rows.length === 0 ? (
-            <Text p="xl" ta="center" c="dimmed">
-              {empty}
-            </Text>
+            <Empty>{empty}</Empty>
           ) : (
             <Table caption={title} columns={columns} rows={rows} idOf={idOf} />
           )}
@@ -100,8 +99,8 @@ function Questions({ tenantID }: { tenantID: string }) {
   ];
   return (
     <List
-      title="Questions of runs"
-      empty="No question waits for an answer."
+      title="Questions for you"
+      empty="No question waits for an answer. A workflow that needs a decision or values of a person asks for them here."
       error={error}
       onRetry={() => void refetch()}
       rows={data?.requests}
@@ -151,8 +150,12 @@ function Calls({ tenantID }: { tenantID: string }) {
   return (
     <>
       <List
-        title="Calls of tools"
-        empty={isWaiting ? 'No call waits for a decision.' : 'No call has waited yet.'}
+        title="Tools to approve"
+        empty={
+          isWaiting
+            ? 'No call waits for a decision. AI clients that want to use a tool which needs approval ask for it here.'
+            : 'No call has waited yet.'
+        }
         error={error}
         onRetry={() => void refetch()}
         rows={data?.toolApprovals}
@@ -160,7 +163,7 @@ function Calls({ tenantID }: { tenantID: string }) {
         columns={columns}
       >
         <Checkbox
-          label="Decided ones too"
+          label="Show decided calls"
           checked={!isWaiting}
           onChange={({ currentTarget: { checked } }) => void navigate({ search: checked ? { calls: 'all' } : {} })}
         />

@@ -24,6 +24,7 @@ export function ListenersPage() {
   const read = useQuery(listenersRead(tenantID, filter));
   const { data: connections } = useQuery(connectionsRead(tenantID));
   const nameOf = useMemberNames(tenantID);
+  const create = () => void navigate({ to: '/t/$tenantID/listeners/new', params: { tenantID } });
   const columns: Column<Row>[] = [
     {
       head: 'Title',
@@ -61,12 +62,14 @@ export function ListenersPage() {
       titleOf={({ listenerTitle }) => listenerTitle}
       columns={columns}
       empty="No listener yet. A listener starts a workflow when a webhook, a message, a mail or a change in a database comes."
+      first={
+        <May permission="listener.create" on="listener:*">
+          <Button onClick={create}>Set up the first one</Button>
+        </May>
+      }
       actions={
         <May permission="listener.create" on="listener:*">
-          <Button
-            leftSection={<Icon name="plus" />}
-            onClick={() => void navigate({ to: '/t/$tenantID/listeners/new', params: { tenantID } })}
-          >
+          <Button leftSection={<Icon name="plus" />} onClick={create}>
             New listener
           </Button>
         </May>

@@ -61,6 +61,7 @@ export function MembersPage() {
         onRetry={() => void refetch()}
         idOf={({ tenantUserID }) => tenantUserID}
         columns={columns}
+        empty="No member yet."
         panel={
           shown && <MemberPanel key={shown} ids={{ tenantID, tenantUserID: shown }} onClose={() => show(filter)} />
         }

@@ -19,6 +19,7 @@ export function QueriesPage() {
   const filter = useSearch({ from });
   const navigate = useNavigate({ from: '/t/$tenantID/queries' });
   const read = useQuery(dataQueriesRead(tenantID, filter));
+  const create = () => void navigate({ to: '/t/$tenantID/queries/new', params: { tenantID } });
   const columns: Column<Row>[] = [
     {
       head: 'Title',
@@ -46,13 +47,15 @@ export function QueriesPage() {
       idOf={({ dataQueryID }) => dataQueryID}
       titleOf={({ dataQueryTitle }) => dataQueryTitle}
       columns={columns}
-      empty="No query yet."
+      empty="No query yet. A query reads or changes data in a datasource, mostly by SQL. Workflows, cron jobs and app pages run it with inputs of their own."
+      first={
+        <May permission="dataquery.create" on="dataquery:*">
+          <Button onClick={create}>Write the first query</Button>
+        </May>
+      }
       actions={
         <May permission="dataquery.create" on="dataquery:*">
-          <Button
-            leftSection={<Icon name="plus" />}
-            onClick={() => void navigate({ to: '/t/$tenantID/queries/new', params: { tenantID } })}
-          >
+          <Button leftSection={<Icon name="plus" />} onClick={create}>
             New query
           </Button>
         </May>

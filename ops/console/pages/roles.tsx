@@ -68,6 +68,12 @@ export function RolesPage() {
         onRetry={() => void refetch()}
         idOf={({ roleID }) => roleID}
         columns={columns}
+        empty="No role yet. A role is a set of permissions with a name: members and API keys that have it may do what it permits."
+        first={
+          <May permission="role.create" on="role:*">
+            <Button onClick={() => open('new')}>Add the first role</Button>
+          </May>
+        }
         panel={
           (role || shown === 'new') && (
             <RolePanel key={shown} tenantID={tenantID} {...(role && { role })} onSaved={open} onClose={close} />

@@ -1,4 +1,4 @@
-import { Button, Menu, Paper, Select, Skeleton, Text } from '@mantine/core';
+import { Button, Menu, Paper, Select, Skeleton } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
@@ -14,6 +14,7 @@ import type { RunSummary } from '../client/types.ts';
 import type { Action } from '../run/many-runs.tsx';
 import { nameOfStarter, originOf, originWords } from '../run/origin.ts';
 import { TimeFilter } from '../run/time-filter.tsx';
+import { Empty } from '../ui/empty.tsx';
 import { Icon } from '../ui/icon.tsx';
 import { May } from '../ui/may.tsx';
 import { PageTitle } from '../ui/page.tsx';
@@ -57,7 +58,7 @@ export function RunsPage() {
       {data && (
         <div className="panel" aria-busy={isPlaceholderData}>
           {data.instances.length === 0 ? (
-            <NoRuns isFiltered={Object.keys(filter).length > 0} />
+            <NoRuns isFiltered={Object.keys(filter).length > 0} onStart={starting.open} />
           ) : (
             <RunTable tenantID={tenantID} runs={data.instances} />
           )}
@@ -264,10 +265,17 @@ function Tag({ children }: { children: ReactNode }) {
   return <span> · {children}</span>;
 }
 
-function NoRuns({ isFiltered }: { isFiltered: boolean }) {
+function NoRuns({ isFiltered, onStart }: { isFiltered: boolean; onStart: () => void }) {
+  if (isFiltered) return <Empty>No run matches the filter.</Empty>;
+  const first = (
+    <May permission="workflow.execute">
+      <Button onClick={onStart}>Start the first run</Button>
+    </May>
+  );
   return (
-    <Text p="xl" ta="center" c="dimmed">
-      {isFiltered ? 'No run matches the filter.' : 'No run yet. Start one, or let a cron job or a listener do it.'}
-    </Text>
+    <Empty action={first}>
+      No run yet. A run is one execution of a workflow: a person starts it, or a cron job, a webhook or a program. The
+      results of its steps are shown here.
+    </Empty>
   );
 }

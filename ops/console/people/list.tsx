@@ -1,5 +1,6 @@
-import { Button, Paper, Skeleton, Text } from '@mantine/core';
+import { Button, Paper, Skeleton } from '@mantine/core';
 import type { ReactNode } from 'react';
+import { Empty } from '../ui/empty.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { type Column, PageButtons, Scroller, Table } from '../ui/table.tsx';
 import { TextFilter } from '../ui/text-filter.tsx';
@@ -15,13 +16,17 @@ interface Props<T> {
   onRetry: () => void;
   idOf: (row: T) => string;
   columns: readonly Column<T>[];
+  /** Where there is nothing yet: what the entries are for. */
+  empty: string;
+  /** Beside those words, the way to the first one. */
+  first?: ReactNode;
   /** The panel of the selected row. */
   panel: ReactNode;
 }
 
 /** A searched list with a panel for the row that is looked at. */
 export function PeopleList<T>(props: Props<T>) {
-  const { title, view, onView, rows, next, error, onRetry, idOf, columns, panel } = props;
+  const { title, view, onView, rows, next, error, onRetry, idOf, columns, empty, first, panel } = props;
   const { cursor: _, ...rest } = view;
   return (
     <>
@@ -40,9 +45,7 @@ export function PeopleList<T>(props: Props<T>) {
         {rows && (
           <Scroller label={title} isPanel>
             {rows.length === 0 ? (
-              <Text p="xl" ta="center" c="dimmed">
-                {view.search ? 'Nothing matches the filter.' : 'None yet.'}
-              </Text>
+              <Empty action={!view.search && first}>{view.search ? 'Nothing matches the filter.' : empty}</Empty>
             ) : (
               <Table caption={title} columns={columns} rows={rows} idOf={idOf} selected={view.shown} />
             )}

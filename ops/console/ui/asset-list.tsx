@@ -1,4 +1,4 @@
-import { Checkbox, Group, Paper, Skeleton, Text } from '@mantine/core';
+import { Checkbox, Group, Paper, Skeleton } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import type { ListFilter } from '../client/list-filter.ts';
@@ -6,6 +6,7 @@ import { type Permission, useMay } from '../client/may.ts';
 import { foldersRead } from '../client/reads.ts';
 import type { Schemas } from '../client/types.ts';
 import { countOf } from './count.ts';
+import { Empty } from './empty.tsx';
 import { FolderSelect } from './folder-select.tsx';
 import { FolderTools, MoveChosen } from './folder-tools.tsx';
 import { PageTitle } from './page.tsx';
@@ -29,8 +30,10 @@ interface Props<T> {
   idOf: (row: T) => string;
   titleOf: (row: T) => string;
   columns: readonly Column<T>[];
-  /** Where there is nothing yet. */
+  /** Where there is nothing yet: what such assets are for. */
   empty: string;
+  /** Beside those words, the way to the first one. */
+  first?: ReactNode;
 }
 
 /** A page with the assets of one type: searched by the API, a folder at a time or all. */
@@ -143,13 +146,10 @@ interface RowsProps<T> extends Props<T> {
   onMark: ((marked: ReadonlySet<string>) => void) | undefined;
 }
 
-function Rows<T>({ title, rows, columns, idOf, titleOf, filter, empty, marked, onMark }: RowsProps<T>) {
+function Rows<T>({ title, rows, columns, idOf, titleOf, filter, empty, first, marked, onMark }: RowsProps<T>) {
+  const isFiltered = Boolean(filter.search || filter.folderID);
   if (rows.length === 0)
-    return (
-      <Text p="xl" ta="center" c="dimmed">
-        {filter.search || filter.folderID ? 'Nothing matches the filter.' : empty}
-      </Text>
-    );
+    return <Empty action={!isFiltered && first}>{isFiltered ? 'Nothing matches the filter.' : empty}</Empty>;
   const mark: Column<T> = {
     head: 'Choose',
     cell: (row) => (

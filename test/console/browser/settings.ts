@@ -32,7 +32,7 @@ export function settingsTests(stage: () => Stage): void {
     for (const { id } of [doomed, spared])
       await client.callTool({ name: 'delete_workflow', arguments: { workflowID: id } });
     await page.getByRole('link', { name: 'Inbox, 2 waiting' }).click();
-    const calls = page.getByRole('region', { name: 'Calls of tools' });
+    const calls = page.getByRole('region', { name: 'Tools to approve' });
     await calls.getByRole('row', { name: new RegExp(`delete_workflow .*${doomed.id}.* Waits`) }).waitFor();
     await expectAccessible(page, { name: 'inbox-calls', shows: 'delete_workflow' });
 
@@ -69,8 +69,8 @@ export function settingsTests(stage: () => Stage): void {
     await page.getByRole('status').getByText('Refused').waitFor();
 
     await go(path('/inbox'));
-    await page.getByText('No call waits for a decision.').waitFor();
-    await page.getByText('Decided ones too').click();
+    await page.getByText('No call waits for a decision').waitFor();
+    await page.getByText('Show decided calls').click();
     await calls.getByRole('row', { name: /^delete_workflow .* Refused/ }).waitFor();
     expect(new URL(page.url()).search).toBe('?calls=all');
 

@@ -1,4 +1,4 @@
-import { Box, Button, Paper, Skeleton, Text } from '@mantine/core';
+import { Box, Button, Paper, Skeleton } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
@@ -9,6 +9,7 @@ import { withoutTurning } from '../../code/turning.ts';
 import { VariableDialog } from '../../settings/variable-dialog.tsx';
 import { VariableUsage } from '../../settings/variable-usage.tsx';
 import { Confirm } from '../../ui/confirm.tsx';
+import { Empty } from '../../ui/empty.tsx';
 import { May } from '../../ui/may.tsx';
 import { PageTitle } from '../../ui/page.tsx';
 import { Problem } from '../../ui/problem.tsx';
@@ -92,9 +93,7 @@ export function VariableSettingsPage() {
       {data && (
         <div className="panel scroller">
           {data.variables.length === 0 ? (
-            <Text p="xl" ta="center" c="dimmed">
-              {search ? 'Nothing matches the filter.' : 'No variable yet.'}
-            </Text>
+            <NoVariable isFiltered={Boolean(search)} onCreate={() => setEdited('new')} />
           ) : (
             <Table caption="Variables" columns={columns} rows={data.variables} idOf={({ id }) => id} />
           )}
@@ -123,6 +122,21 @@ export function VariableSettingsPage() {
         />
       )}
     </>
+  );
+}
+
+function NoVariable({ isFiltered, onCreate }: { isFiltered: boolean; onCreate: () => void }) {
+  if (isFiltered) return <Empty>Nothing matches the filter.</Empty>;
+  const first = (
+    <May permission="variable.create" on="variable:*">
+      <Button onClick={onCreate}>Add the first variable</Button>
+    </May>
+  );
+  return (
+    <Empty action={first}>
+      No variable yet. A variable is a value that workflows read by its name, such as an address or a password: it is
+      changed in one place. The value of a secret is never shown again.
+    </Empty>
   );
 }
 
