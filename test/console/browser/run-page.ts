@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
-import { aListener, aWorkflow } from '#test/support/factories.ts';
+import { aListener, aWorkflow, chain } from '#test/support/factories.ts';
 import { graph } from '#test/support/graphs.ts';
+import { eventually } from '#test/support/settle.ts';
 import { expectAccessible, type Stage } from './stage.ts';
 
 /** The page of a run: its graph beside the panel, what failed and why, and the ways that lead from it. */
@@ -123,6 +124,39 @@ export function runPageTests(stage: () => Stage): void {
     }
     expect(new URL(page.url()).searchParams.get('event')).not.toBeNull();
     await page.getByLabel('Body of the event').waitFor();
+  });
+
+  test('the graph stands in the middle of what the panel leaves free, is read without a zoom, and shows where the run is', async () => {
+    const { cluster, tenant, page, go, path } = stage();
+    await page.setViewportSize({ width: 1280, height: 800 });
+    const client = cluster.as(tenant.creator).in(tenant);
+    const set = { type: 'set', assignments: [{ name: 'n', value: '1' }] };
+    const stepsOf = async (steps: Record<string, typeof set | { type: string; delayMinutes: number }>) => {
+      const { id } = await aWorkflow(cluster, { tenant, title: 'Of some steps', ...chain(steps) });
+      const { body } = await client.post(`T/workflows/${id}/execute`, {});
+      await eventually(async () => {
+        const { status } = (await client.get(`T/workflows/instances/${body.instanceID}`)).body;
+        expect(status).toMatch(/^(WAITING|COMPLETED)$/);
+      });
+      await go(path(`/runs/${body.instanceID}`));
+    };
+    const placeOf = async (step: string) => {
+      const boxes = [page.locator(`[data-id="${step}"]`), page.locator('section.graph'), page.locator('.studio-panel')];
+      const [card, graph, panel] = await Promise.all(boxes.map((box) => box.boundingBox()));
+      if (!card || !graph || !panel) throw new Error('Not drawn yet');
+      const aside = card.x + card.width / 2 - (graph.x + panel.x) / 2;
+      const isInView = card.y > graph.y && card.y + card.height < graph.y + graph.height;
+      return { isInMiddle: Math.abs(aside) < 12, isInView, isReadable: card.width > 216 * 0.55 };
+    };
+    const good = { isInMiddle: true, isInView: true, isReadable: true };
+    await stepsOf({ first: set });
+    await expect.poll(() => placeOf('first').catch(String)).toEqual(good);
+    const wait = { type: 'delay', delayMinutes: 60 };
+    await stepsOf({ a: set, b: set, c: set, d: set, e: set, f: set, wait });
+    await expect.poll(() => placeOf('wait').catch(String)).toEqual(good);
+    await page.getByRole('button', { name: 'Fit View' }).click();
+    await expect.poll(() => placeOf('start').catch(String)).toMatchObject({ isInMiddle: true, isInView: true });
+    expect(await placeOf('end')).toMatchObject({ isInMiddle: true, isInView: true });
   });
 
   test('while an operator has paused the queue of runs, the page of a run and Home say so', async () => {
