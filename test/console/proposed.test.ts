@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { withChunk } from '#ops/console/assistant/parts.ts';
 import { differences, newDraft, type WorkflowChange, withChange } from '#ops/console/assistant/proposed.ts';
 import { bounded } from '#ops/console/assistant/where.ts';
-import { draftOf } from '#ops/console/editor/draft.ts';
+import { type Draft, draftOf } from '#ops/console/editor/draft.ts';
 import { kinds } from './drafts.ts';
 
 const none = { workflowID: null, summary: '', steps: [], removedSteps: [], connections: [], removedConnections: [] };
@@ -83,6 +83,22 @@ test('a step goes with its connections, a connection that exists already is no c
   const begun = { id: 'begin', type: 'start', data: {} };
   expect([[], [begun]].map((steps) => withChange(newDraft({ steps }), kinds, change({ steps })).nodes.length)).toEqual([
     1, 1,
+  ]);
+});
+
+test('of lists as long as before, the one field that differs is told; of others, the whole list', () => {
+  const branch = (limit: number) => ({
+    id: 'yes',
+    conditions: [{ leftValue: 'a', operator: 'is', rightValue: limit }],
+  });
+  const withBranches = (...branches: unknown[]) =>
+    draftOf({ ...saved, workflowNodes: [node('check', 'condition', { title: 'Check', branches })] });
+  const fieldsOf = (after: Draft) =>
+    differences(withBranches(branch(10)), after, kinds).flatMap(({ fields }) => fields);
+
+  expect(fieldsOf(withBranches(branch(15)))).toMatchObject([{ from: 10, to: 15 }]);
+  expect(fieldsOf(withBranches(branch(10), branch(15)))).toMatchObject([
+    { from: [branch(10)], to: [branch(10), branch(15)] },
   ]);
 });
 

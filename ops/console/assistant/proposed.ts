@@ -147,11 +147,23 @@ function listDiff(before: readonly Part[], after: readonly Part[]) {
   };
 }
 
-/** Where two values differ: at most so many levels deep, so that a list of objects is told by its fields and no deeper. */
+/**
+ * Where two values differ, at most so many names deep. Lists of the same length are told item by item; of others, what
+ * belongs to what is not known.
+ */
 function pathsOf(before: unknown, after: unknown, path: Path, deepest = 4): Path[] {
   if (JSON.stringify(before) === JSON.stringify(after)) return [];
-  const isWhole = !isObject(before) || !isObject(after) || path.length >= deepest;
+  if (isNested(before) && isNested(after) && before.length === after.length)
+    return after.flatMap((item, index) => pathsOf(before[index], item, [...path, index], deepest));
+  const isWhole = !isObject(before) || !isObject(after) || path.filter(isName).length >= deepest;
   if (isWhole) return [path];
   const names = new Set([...Object.keys(before), ...Object.keys(after)]);
   return [...names].flatMap((name) => pathsOf(before[name], after[name], [...path, name], deepest));
+}
+
+const isName = (key: string | number) => typeof key === 'string';
+
+/** Lists of plain values are short enough to be read as a whole. */
+function isNested(value: unknown): value is readonly unknown[] {
+  return Array.isArray(value) && value.some((item) => typeof item === 'object' && item !== null);
 }
