@@ -88,7 +88,7 @@ function Words({ of: { rows, columns, leftOut } }: { of: Matched }) {
         It fills {columns.join(', ')}.
       </Text>
       {leftOut.length > 0 && (
-        <Notice tone="wait">The table does not have, and the import leaves out: {leftOut.join(', ')}.</Notice>
+        <Notice tone="wait">The table does not have these, which are left out: {leftOut.join(', ')}.</Notice>
       )}
       {rows.length > MAX_ADDED && (
         <Text size="sm">
