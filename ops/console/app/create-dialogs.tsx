@@ -1,6 +1,6 @@
 import { Modal, Skeleton } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
-import type { ReactNode } from 'react';
+import { type ReactNode, useState } from 'react';
 import { queryFormsRead } from '../client/queries-of-tenant.ts';
 import { datasourceFormsRead } from '../client/sources.ts';
 import { createWorkflow } from '../client/workflows.ts';
@@ -9,6 +9,7 @@ import { NewQuery } from '../pages/new-query.tsx';
 import type { CreateProps } from '../ui/create-here.ts';
 import { NameDialog } from '../ui/name-dialog.tsx';
 import { Problem } from '../ui/problem.tsx';
+import { TellUnsaved } from '../ui/unsaved.ts';
 import { ValuesInField, ValuesOfStep } from '../values/context.ts';
 
 /** A draft with a title, whose steps are added on its page. */
@@ -56,14 +57,20 @@ interface DialogProps {
 }
 
 function Dialog({ title, size = 'lg', error, onClose, children }: DialogProps) {
+  const [isDirty, setDirty] = useState(false);
+  const close = () => {
+    if (!isDirty || window.confirm('Close without saving the changes?')) onClose();
+  };
   return (
     // A click beside the dialog must not lose typed text.
-    <Modal opened onClose={onClose} closeOnClickOutside={false} title={title} size={size}>
+    <Modal opened onClose={close} closeOnClickOutside={false} title={title} size={size}>
       {error && <Problem error={error} />}
       {!children && !error && <Skeleton h={240} />}
       {/* Templates of what is made here name inputs of its own, and nothing of the step from which it is made. */}
       <ValuesOfStep value={undefined}>
-        <ValuesInField value={undefined}>{children}</ValuesInField>
+        <ValuesInField value={undefined}>
+          <TellUnsaved value={setDirty}>{children}</TellUnsaved>
+        </ValuesInField>
       </ValuesOfStep>
     </Modal>
   );

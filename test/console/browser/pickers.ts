@@ -101,6 +101,13 @@ export function pickerTests(stage: () => Stage): void {
     await dialog.getByRole('textbox', { name: 'SQL' }).fill('select {{inputs.item}}::text as n');
     await dialog.getByRole('group', { name: 'Input item' }).waitFor();
     await expectAccessible(page, { name: 'picker-new', shows: 'New query', schemes: ['light'] });
+    const asked = page.waitForEvent('dialog').then(async (question) => {
+      await question.dismiss();
+      return question.message();
+    });
+    await dialog.getByRole('button', { name: 'Close' }).click();
+    expect(await asked).toBe('Close without saving the changes?');
+    expect(await dialog.getByLabel('Title').inputValue()).toBe('Made here');
     await dialog.getByRole('button', { name: 'Create' }).click();
     await dialog.waitFor({ state: 'detached' });
     await expect.poll(() => page.getByRole('combobox', { name: 'Query' }).inputValue()).toBe('Made here');
