@@ -140,7 +140,7 @@ export function runPageTests(stage: () => Stage): void {
       });
       await go(path(`/runs/${body.instanceID}`));
     };
-    const boundsOf = async (step: string) => {
+    const boxOf = async (step: string) => {
       const boxes = [page.locator(`[data-id="${step}"]`), page.locator('section.graph'), page.locator('.studio-panel')];
       const [card, graph, panel] = await Promise.all(boxes.map((box) => box.boundingBox()));
       if (!card || !graph || !panel) throw new Error('Not drawn yet');
@@ -150,13 +150,13 @@ export function runPageTests(stage: () => Stage): void {
     };
     const good = { isInMiddle: true, isInView: true, isReadable: true };
     await stepsOf({ first: set });
-    await expect.poll(() => boundsOf('first').catch(String)).toEqual(good);
+    await expect.poll(() => boxOf('first').catch(String)).toEqual(good);
     const wait = { type: 'delay', delayMinutes: 60 };
     await stepsOf({ a: set, b: set, c: set, d: set, e: set, f: set, wait });
-    await expect.poll(() => boundsOf('wait').catch(String)).toEqual(good);
+    await expect.poll(() => boxOf('wait').catch(String)).toEqual(good);
     await page.getByRole('button', { name: 'Fit View' }).click();
-    await expect.poll(() => boundsOf('start').catch(String)).toMatchObject({ isInMiddle: true, isInView: true });
-    expect(await boundsOf('end')).toMatchObject({ isInMiddle: true, isInView: true });
+    await expect.poll(() => boxOf('start').catch(String)).toMatchObject({ isInMiddle: true, isInView: true });
+    expect(await boxOf('end')).toMatchObject({ isInMiddle: true, isInView: true });
   });
 
   test('while an operator has paused the queue of runs, the page of a run and Home say so', async () => {
