@@ -12,7 +12,6 @@ import { QueryForm } from '../query/form.tsx';
 import { useWithFoundInputs } from '../query/found-inputs.ts';
 import { FromTable } from '../query/from-table.tsx';
 import { isSQL } from '../query/is-sql.ts';
-import { type JustCreated, leaveCreated } from '../query/just-created.ts';
 import { useOpenQuery } from '../query/open-query.ts';
 import { Run } from '../query/run.tsx';
 import { useTablesOf } from '../query/tables.ts';
@@ -43,13 +42,12 @@ export function NewQueryPage() {
           tenantID={tenantID}
           forms={forms}
           datasourceID={datasourceID}
-          onCreated={(dataQueryID, inputs) => {
-            leaveCreated({ dataQueryID, inputs });
-            return navigate({
+          onCreated={(dataQueryID) =>
+            navigate({
               ...{ to: '/t/$tenantID/queries/$dataQueryID', params: { tenantID, dataQueryID } },
               ignoreBlocker: true,
-            });
-          }}
+            })
+          }
         />
       )}
     </>
@@ -61,7 +59,7 @@ interface Props {
   forms: Readonly<Record<string, Schemas['DatasourceForm']>>;
   /** Chosen at first; absent: the tenant's own database. */
   datasourceID?: string | undefined;
-  onCreated: (dataQueryID: string, inputs: JustCreated['inputs']) => unknown;
+  onCreated: (dataQueryID: string) => unknown;
 }
 
 export function NewQuery({ tenantID, forms, datasourceID, onCreated }: Props) {
@@ -95,7 +93,6 @@ export function NewQuery({ tenantID, forms, datasourceID, onCreated }: Props) {
   useOpenQuery({ title, datasourceID: isOwn ? null : chosen, type, options, offered, onTake: take });
   const draft = useDraftRun(target, whole);
   const runForm = useRef<HTMLFormElement>(null);
-  const inputs = useRef<JustCreated['inputs']>(undefined);
   const create = useMutation({
     mutationFn: () =>
       createDataQuery(tenantID, {
@@ -104,7 +101,7 @@ export function NewQuery({ tenantID, forms, datasourceID, onCreated }: Props) {
       }),
     async onSuccess(dataQueryID) {
       await queries.invalidateQueries({ queryKey: ['data-queries', tenantID] });
-      await onCreated(dataQueryID, inputs.current);
+      await onCreated(dataQueryID);
     },
   });
   useUnsaved(Object.keys(drafts).length > 0);
@@ -154,9 +151,6 @@ export function NewQuery({ tenantID, forms, datasourceID, onCreated }: Props) {
             note={draft ? noteOf(form) : 'You may not run a query that is not saved.'}
             run={draft?.run}
             explain={form && isSQL(form) ? draft?.explain : undefined}
-            onInputs={(next) => {
-              inputs.current = next;
-            }}
             form={runForm}
           />
         </Paper>

@@ -2,7 +2,7 @@ import '@mantine/core/styles/Tabs.css';
 import { Button, Paper, Skeleton, Tabs, Text } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
-import { useEffect, useRef, useState } from 'react';
+import { useRef, useState } from 'react';
 import { errorInPlaceOf } from '../client/error-in-place.ts';
 import { useMay } from '../client/may.ts';
 import {
@@ -21,7 +21,6 @@ import { useWithFoundInputs } from '../query/found-inputs.ts';
 import { History } from '../query/history.tsx';
 import { withOneDefault } from '../query/inputs-in.ts';
 import { isSQL } from '../query/is-sql.ts';
-import { createdBefore, forgetCreated } from '../query/just-created.ts';
 import { useOpenQuery } from '../query/open-query.ts';
 import { Run } from '../query/run.tsx';
 import { SourceName } from '../query/source-name.tsx';
@@ -31,7 +30,6 @@ import { Confirm } from '../ui/confirm.tsx';
 import { faultsIn } from '../ui/faults.ts';
 import { May } from '../ui/may.tsx';
 import { NameDialog } from '../ui/name-dialog.tsx';
-import { Notice } from '../ui/notice.tsx';
 import { PageTitle } from '../ui/page.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { RowMenu } from '../ui/row-menu.tsx';
@@ -84,11 +82,6 @@ function Query({ ids, query, form }: { ids: QueryIDs; query: DataQuery; form: Fo
   const may = useMay(`dataquery:${ids.dataQueryID}`);
   const runForm = useRef<HTMLFormElement>(null);
   const isDirty = options !== saved;
-  const [created, setCreated] = useState(() => createdBefore(ids.dataQueryID));
-  useEffect(() => forgetCreated, []);
-  useEffect(() => {
-    if (isDirty) setCreated(undefined);
-  }, [isDirty]);
   // The query is run as it is shown, also before it is saved.
   const runsDraft = isDirty && draft !== undefined;
   const hasPlan = form !== undefined && isSQL(form);
@@ -125,14 +118,7 @@ function Query({ ids, query, form }: { ids: QueryIDs; query: DataQuery; form: Fo
           </Button>
         </May>
       </PageTitle>
-      <div className="said">
-        {save.error && <Problem error={save.error} />}
-        {created && (
-          <Notice tone="ok" role="status" title="Created">
-            Steps of workflows can run the query now, by its title.
-          </Notice>
-        )}
-      </div>
+      <div className="said">{save.error && <Problem error={save.error} />}</div>
       <div className="split">
         <Paper withBorder p="md" component="section" aria-label="Query">
           {form ? (
@@ -162,7 +148,6 @@ function Query({ ids, query, form }: { ids: QueryIDs; query: DataQuery; form: Fo
                 run={run}
                 explain={mayExplain ? explain : undefined}
                 onSettled={() => queries.invalidateQueries({ queryKey: ['data-query-runs', ids] })}
-                initial={created?.inputs}
                 form={runForm}
               />
             </Tabs.Panel>

@@ -20,17 +20,14 @@ interface Props {
   /** Absent: the caller may not, or no plan can be told. */
   explain?: ((args: object) => Promise<QueryAnswer>) | undefined;
   onSettled?: () => unknown;
-  /** Inputs that stand in the fields at first. */
-  initial?: Readonly<Record<string, unknown>> | undefined;
-  onInputs?: (inputs: Readonly<Record<string, unknown>> | undefined) => void;
   /** The form, which others send too. */
   form?: RefObject<HTMLFormElement | null>;
 }
 
 /** Asks for the inputs of a query, runs it, and shows what it answers. */
-export function Run({ definitions, note, run, explain, onSettled, initial, onInputs, form }: Props) {
+export function Run({ definitions, note, run, explain, onSettled, form }: Props) {
   const inputs = declaredInputs(definitions);
-  const [values, setValues] = useState(initial);
+  const [values, setValues] = useState<Readonly<Record<string, unknown>>>();
   const act = useMutation({
     mutationFn: async (verb: 'run' | 'explain') => (verb === 'run' ? run : explain)?.({ ...values }) ?? null,
     onSettled: () => onSettled?.(),
@@ -57,10 +54,7 @@ export function Run({ definitions, note, run, explain, onSettled, initial, onInp
               root={undefined}
               inputs={inputs}
               value={values}
-              onChange={(next) => {
-                setValues(next);
-                onInputs?.(next);
-              }}
+              onChange={setValues}
               faultOf={(key) => faults.get(key)}
             />
           )}
