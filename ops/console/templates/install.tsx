@@ -31,7 +31,7 @@ export function Install({ tenantID, template }: Props) {
   const may = useMay();
   const [given, setGiven] = useState<Given>(() => newSecrets(template));
   const [isScheduled, setScheduled] = useState(false);
-  const [isUpdate, setUpdate] = useState(false);
+  const [wantsUpdate, setUpdate] = useState(false);
   const { datasources, isComplete } = useDatasources(tenantID, template, given);
   const mayInstall = permissionsFor(template).every(may);
   const presence = useQuery({ ...presenceRead(tenantID, template, datasources), enabled: mayInstall });
@@ -39,7 +39,7 @@ export function Install({ tenantID, template }: Props) {
     mutationFn: async () => {
       if (!presence.data) return undefined;
       const { next, update } = presence.data;
-      if (isUpdate && update) return updateInstalled(tenantID, update);
+      if (wantsUpdate && update) return updateInstalled(tenantID, update);
       return installTemplate(tenantID, next.template, {
         datasources,
         secrets: secretsIn(template, given),
@@ -66,6 +66,8 @@ export function Install({ tenantID, template }: Props) {
       </Panel>
     );
   const { next, update } = presence.data ?? {};
+  // The installed one may have been deleted since it was chosen.
+  const isUpdate = wantsUpdate && update !== undefined;
   const title = next && mainWorkflow(next.template).payload.title;
   const isSame = update?.plan.items.every(({ action }) => action === 'unchanged') ?? false;
   return (
@@ -96,7 +98,7 @@ export function Install({ tenantID, template }: Props) {
             </Stack>
           </Radio.Group>
         )}
-        {isUpdate && update ? (
+        {isUpdate ? (
           <Update plan={update.plan} isSame={isSame} />
         ) : (
           <NewOne {...{ tenantID, template, given, isScheduled, next }} onGiven={setGiven} onScheduled={setScheduled} />
