@@ -133,7 +133,13 @@ export function CreateTable({ ids, onDone, onClose }: CreateProps) {
       onDone={() => onDone(name)}
       onClose={onClose}
     >
-      <TextInput label="Table" required value={name} onChange={({ currentTarget: { value } }) => setName(value)} />
+      <TextInput
+        label="Table"
+        data-autofocus
+        required
+        value={name}
+        onChange={({ currentTarget: { value } }) => setName(value)}
+      />
       {columns.map((one, index) => (
         <fieldset key={one.key} className="item" aria-label={`Settings of column ${index + 1}`}>
           <TextInput
@@ -275,7 +281,13 @@ export function CreateSchema({ tenantID, ...dialog }: Dialog & { tenantID: strin
       change={(preview) => createSchema(tenantID, name, preview)}
       {...dialog}
     >
-      <TextInput label="Schema" required value={name} onChange={({ currentTarget: { value } }) => setName(value)} />
+      <TextInput
+        label="Schema"
+        data-autofocus
+        required
+        value={name}
+        onChange={({ currentTarget: { value } }) => setName(value)}
+      />
     </Change>
   );
 }

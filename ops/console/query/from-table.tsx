@@ -20,7 +20,7 @@ export function FromTable({ tenantID, onText }: Props) {
   const isAllowed = may('database.metadata');
   const { data: names } = useQuery({ ...tableNamesRead(tenantID), enabled: isAllowed });
   const [table, setTable] = useState<string | null>(null);
-  const [action, setAction] = useState<Action>('insert');
+  const [action, setAction] = useState<Action>('read');
   const write = useMutation({
     mutationFn: async () => {
       const [schema = '', name = ''] = JSON.parse(table ?? '[]') as string[];

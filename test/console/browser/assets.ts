@@ -17,6 +17,8 @@ export function assetTests(stage: () => Stage): void {
     // SQL is written from the columns of a table, with inputs that have their types.
     await page.getByRole('combobox', { name: 'Begin with a table' }).click();
     await page.getByRole('option', { name: 'purchases' }).click();
+    await page.getByRole('combobox', { name: 'What is done with it' }).click();
+    await page.getByRole('option', { name: 'Insert a row' }).click();
     await page.getByRole('button', { name: 'Write the SQL' }).click();
     await expect.poll(() => sql.textContent()).toContain('insert into purchases (sku, "order")');
     const typed = page.getByRole('group', { name: 'Input order' });
