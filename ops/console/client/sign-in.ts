@@ -24,7 +24,7 @@ export async function readSignIn(): Promise<SignIn> {
   return signIn;
 }
 
-/** The page to go on with: whoever is in one tenant alone, and has asked for no page, has nothing to choose. */
+/** The page to go on with: a member of one tenant alone who has asked for no page has nothing to choose. */
 export async function pageAfterSignIn(next: string): Promise<string> {
   if (next !== '/') return next;
   const params = { query: { limit: 2 } };

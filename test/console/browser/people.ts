@@ -186,7 +186,7 @@ export function peopleTests(stage: () => Stage): void {
     expect(bobs.url()).toContain('/runs/');
     await go(path('/runs'), bobs);
     await expect.poll(() => bobs.getByRole('row').count()).toBe(3);
-    // Whoever may not list members is still told apart from them.
+    // A member who may not list members still sees them apart.
     await bobs.getByRole('row', { name: new RegExp(`^${title} .* you `) }).waitFor();
     await bobs.getByRole('link', { name: title }).click();
     await bobs.getByText('you', { exact: true }).waitFor();

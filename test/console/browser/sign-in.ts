@@ -67,7 +67,7 @@ export function signInTests(stage: () => Stage): void {
       await page.getByLabel('E-mail address').fill(email);
       await page.keyboard.press('Enter');
     };
-    // Whoever is in one tenant alone has none to choose; the list is still there.
+    // A member of one tenant alone has none to choose; the list is still there.
     await signIn(tenant.creator.email);
     await page.waitForURL(`**/console/t/${tenant.id}`);
     await page.getByRole('link', { name: 'Gantry, all tenants' }).click();
