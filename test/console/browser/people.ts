@@ -186,7 +186,7 @@ export function peopleTests(stage: () => Stage): void {
     expect(bobs.url()).toContain('/runs/');
     await go(path('/runs'), bobs);
     await expect.poll(() => bobs.getByRole('row').count()).toBe(3);
-    // A member who may not list members still sees them apart.
+    // A member who may not list members still sees which runs are their own.
     await bobs.getByRole('row', { name: new RegExp(`^${title} .* you `) }).waitFor();
     await bobs.getByRole('link', { name: title }).click();
     await bobs.getByText('you', { exact: true }).waitFor();
