@@ -79,7 +79,7 @@ export function assetTests(stage: () => Stage): void {
       .getByText(/"Node Type": "Function Scan",\n +"/)
       .waitFor();
     await page.getByRole('tab', { name: 'History' }).click();
-    await page.getByRole('row', { name: /^you, by hand .* 205 rows/ }).waitFor();
+    await page.getByRole('row', { name: / you, by hand .* 205 rows/ }).waitFor();
     expect(new URL(page.url()).search).toBe('?tab=history');
     await page.getByRole('button', { name: 'Actions for Count' }).click();
     await page.getByRole('menuitem', { name: 'Clone' }).click();

@@ -327,27 +327,6 @@ export function runTests(stage: () => Stage): void {
     await go(path());
     await expectAccessible(page, { name, shows });
   });
-
-  test('a graph is in the middle again when the window becomes narrow', async () => {
-    const { page, go } = stage();
-    await page.setViewportSize({ width: 1280, height: 800 });
-    await go(`${runPath}?view=graph`);
-    const graph = page.getByRole('region', { name: 'Graph of the run' });
-    await graph.getByText('Approve at once').waitFor();
-    await page.setViewportSize({ width: 320, height: 800 });
-    await expect
-      .poll(async () => {
-        const nodes = await graph.locator('.react-flow__node').all();
-        const boxes = await Promise.all(nodes.map((node) => node.boundingBox()));
-        const around = await graph.boundingBox();
-        if (!around) return undefined;
-        const left = Math.min(...boxes.map((box) => box?.x ?? 0));
-        const right = Math.max(...boxes.map((box) => (box ? box.x + box.width : 0)));
-        return Math.abs(left + right - 2 * around.x - around.width) < 10;
-      })
-      .toBe(true);
-    await page.setViewportSize({ width: 1280, height: 800 });
-  });
 }
 
 /** The time of a day from now, as a field of a browser has it. */
