@@ -48,7 +48,11 @@ export function questionsAt(path: string, opened: OpenPage | undefined): string[
 }
 
 const ofPages: Readonly<Record<string, string[]>> = {
-  home: ['What failed most in the last day?', 'What is there in this tenant?', 'Draft a workflow that …'],
+  home: [
+    'What failed most in the last day?',
+    'Which workflows, queries and tables does this tenant have?',
+    'Draft a workflow that …',
+  ],
   workflows: ['Draft a workflow that …', 'Which workflows have not run in the last month?'],
   runs: ['Why did the last runs fail?', 'Which workflow fails most?'],
   queries: ['Write a query that …', 'Which queries are slow?'],
