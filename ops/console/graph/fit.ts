@@ -43,16 +43,21 @@ export function useShowGraph(): (smallest?: number) => void {
       const { width, height } = store.getState();
       const room = { width: width - coveredWidth(), height };
       const nodes = getNodes();
-      const [first] = nodes.toSorted((one, other) => distanceOf(one) - distanceOf(other));
+      const flow = nodes[0]?.sourcePosition === Position.Right ? 'right' : 'down';
+      const first = firstOf(nodes, flow);
       if (!first) return;
       const whole = wholeIn(getNodesBounds(nodes), room);
-      const flow = first.sourcePosition === Position.Right ? 'right' : 'down';
       void setViewport(whole.zoom < smallest ? beginningIn(getNodesBounds([first]), flow, room) : whole);
     },
     [store, getNodes, getNodesBounds, setViewport],
   );
 }
 
-function distanceOf({ position: { x, y } }: Node): number {
-  return x + y;
+/** The step with which a flow begins. */
+export function firstOf<N extends Pick<Node, 'position'>>(nodes: readonly N[], flow: Flow): N | undefined {
+  const [along, across] = flow === 'right' ? (['x', 'y'] as const) : (['y', 'x'] as const);
+  const sorted = nodes.toSorted(
+    ({ position: one }, { position: other }) => one[along] - other[along] || one[across] - other[across],
+  );
+  return sorted[0];
 }

@@ -327,6 +327,23 @@ export function runTests(stage: () => Stage): void {
     await go(path());
     await expectAccessible(page, { name, shows });
   });
+
+  test('a graph begins with its first step in the middle when the window becomes narrow', async () => {
+    const { page, go } = stage();
+    await page.setViewportSize({ width: 1280, height: 800 });
+    await go(`${runPath}?view=graph`);
+    const graph = page.getByRole('region', { name: 'Graph of the run' });
+    await graph.getByText('Approve at once').waitFor();
+    await page.setViewportSize({ width: 320, height: 800 });
+    // A step further down stands more to the left.
+    const first = graph.locator('.react-flow__node').filter({ hasText: 'Start' });
+    const offCentre = async () => {
+      const [card, around] = await Promise.all([first.boundingBox(), graph.boundingBox()]);
+      return card && around && Math.abs(2 * card.x + card.width - 2 * around.x - around.width);
+    };
+    await expect.poll(offCentre).toBeLessThan(10);
+    await page.setViewportSize({ width: 1280, height: 800 });
+  });
 }
 
 /** The time of a day from now, as a field of a browser has it. */
