@@ -92,11 +92,12 @@ function Query({ ids, query, form }: { ids: QueryIDs; query: DataQuery; form: Fo
   const save = useMutation({
     mutationFn: async () => {
       await saveDataQuery(ids, { dataQueryOptions: whole });
-      return whole;
+      return { written: options, sent: whole };
     },
-    onSuccess: (sent) => {
+    onSuccess: ({ written, sent }) => {
       setSaved(sent);
-      setOptions((now) => (now === options ? sent : now));
+      // What was typed meanwhile stays.
+      setOptions((now) => (now === written ? sent : now));
       void queries.invalidateQueries({ queryKey: ['data-queries', ids.tenantID] });
     },
   });

@@ -1,5 +1,6 @@
 import { type CoreActions, createAjv, type JsonSchema, type UISchemaElement, UPDATE_DATA } from '@jsonforms/core';
 import { JsonFormsContext, JsonFormsDispatch } from '@jsonforms/react';
+import { replaceEqualDeep } from '@tanstack/react-query';
 import { useCallback, useLayoutEffect, useMemo, useRef } from 'react';
 import { Notice } from './notice.tsx';
 import { errorsOf } from './schema-faults.ts';
@@ -38,9 +39,12 @@ export function SchemaForm({ form, value, onChange, faults = none, templates, is
   const dispatch = useCallback((action: CoreActions) => {
     if (action.type !== UPDATE_DATA) return;
     const path = action.path === '' ? [] : action.path.split('.');
-    const next = withValueAt(latest.current.value, path, action.updater(valueAt(latest.current.value, path))) as Value;
+    const { value, onChange } = latest.current;
+    // A field that sends its value again, as it is, changes nothing: callers tell a change by another value.
+    const next = replaceEqualDeep(value, withValueAt(value, path, action.updater(valueAt(value, path)))) as Value;
+    if (next === value) return;
     latest.current.value = next;
-    latest.current.onChange(next);
+    onChange(next);
   }, []);
   const told = useUnresolvedFaults(faults, value);
   const additionalErrors = useMemo(() => errorsOf(told), [told]);
