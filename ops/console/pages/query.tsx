@@ -96,7 +96,7 @@ function Query({ ids, query, form }: { ids: QueryIDs; query: DataQuery; form: Fo
     },
     onSuccess: ({ written, sent }) => {
       setSaved(sent);
-      // What was typed meanwhile stays.
+      // Changes made meanwhile stay.
       setOptions((now) => (now === written ? sent : now));
       void queries.invalidateQueries({ queryKey: ['data-queries', ids.tenantID] });
     },
