@@ -46,10 +46,10 @@ interface Refused {
 function describe(request: Request, { listener, body, error }: Refused): Refusal {
   const options = optionsOf(listener);
   const secrets = secretsOf(options);
+  // Before a text is cut: a secret that is cut would not be recognized.
   const clean = (text: string, mask = MASK) =>
     secrets.reduce((cleaned, secret) => cleaned.replaceAll(secret, mask), text);
   const start = (bytes: Buffer) => {
-    // A secret that is cut would not be recognized.
     const end = MAX_BODY + (secrets[0]?.length ?? 0);
     return Buffer.from(clean(bytes.toString('latin1', 0, end), MASK_BYTES).slice(0, MAX_BODY), 'latin1');
   };
@@ -59,9 +59,9 @@ function describe(request: Request, { listener, body, error }: Refused): Refusal
     reason: listener.status === 'inactive' ? 'The listener is inactive' : error.message.slice(0, MAX_PATH),
     address: request.ip ?? null,
     method: request.method,
-    path: clean(request.path.slice(0, MAX_PATH)),
-    parameters: parameterNames(request).map((name) => clean(name)),
-    headers: shownHeaders(request.rawHeaders, options).map(([name, value]) => [name, clean(value)]),
+    path: clean(request.path).slice(0, MAX_PATH),
+    parameters: parameterNames(request).map((name) => clean(name).slice(0, MAX_NAME)),
+    headers: shownHeaders(request.rawHeaders, options).map(([name, value]) => [name, clean(value).slice(0, MAX_VALUE)]),
     body: options && body ? start(body) : null,
     bodyBytes: body?.length ?? null,
   };
@@ -93,7 +93,7 @@ function secretsOf(options: WebhookOptions | undefined): string[] {
 function parameterNames({ originalUrl }: Request): string[] {
   const at = originalUrl.indexOf('?');
   const names = at < 0 ? [] : [...new URLSearchParams(originalUrl.slice(at + 1)).keys()];
-  return [...new Set(names)].slice(0, MAX_NAMES).map((name) => name.slice(0, MAX_NAME));
+  return [...new Set(names)].slice(0, MAX_NAMES);
 }
 
 /** Headers whose values say nothing secret. Of the others the names are shown. */
@@ -130,7 +130,7 @@ function shownHeaders(raw: readonly string[], options: WebhookOptions | undefine
     const value = raw[at + 1] ?? '';
     const isSignature = SIGNATURES.has(name) || name === signature;
     if (isSignature) shown.push([name, startOf(value)]);
-    else shown.push([name, PLAIN.has(name) || name === time ? value.slice(0, MAX_VALUE) : MASK]);
+    else shown.push([name, PLAIN.has(name) || name === time ? value : MASK]);
   }
   return shown;
 }

@@ -44,13 +44,15 @@ describe('a refused delivery', () => {
     const { id } = await aListener(cluster, { tenant, options: { authType: 'github', authSecret: SECRET } });
     const other = await aListener(cluster, { tenant });
     const signature = `sha256=${'ab'.repeat(32)}`;
-    // The second secret would be cut by the end of what is kept.
+    // Some of the secrets would be cut by the end of what is kept.
     const body = `${SECRET} ${'x'.repeat(2_040 - SECRET.length)}${SECRET}${'y'.repeat(9_000)}`;
     const headers = {
       ...{ 'x-hub-signature-256': signature, 'x-github-event': 'push', authorization: 'Bearer none of theirs' },
-      'x-other': encodeURIComponent(SECRET),
+      ...{ 'x-other': encodeURIComponent(SECRET), 'user-agent': `${'u'.repeat(180)}${encodeURIComponent(SECRET)}` },
     };
-    const answer = await deliver(id, { headers, body }, `?token=hidden&${encodeURIComponent(SECRET)}=1`);
+    const long = 'n'.repeat(80);
+    const query = `?token=hidden&${encodeURIComponent(SECRET)}=1&${long}${encodeURIComponent(SECRET)}=2`;
+    const answer = await deliver(id, { headers, body }, query);
     expect(answer.status).toBe(401);
 
     const [refusal] = await untilRefused(id);
@@ -59,7 +61,7 @@ describe('a refused delivery', () => {
     expect(refusal).toMatchObject({
       ...{ status: 401, code: 'INVALID_REQUEST', reason: 'This delivery is refused: the signature is wrong' },
       ...{ method: 'POST', path: `/webhooks/v1/inbound/${id}`, address: expect.stringMatching(/127\.0\.0\.1|::1/) },
-      ...{ parameters: ['token', MASK], bodyBytes: Buffer.byteLength(body), omitted: 0 },
+      ...{ parameters: ['token', MASK, long + MASK], bodyBytes: Buffer.byteLength(body), omitted: 0 },
       bodyStart: expect.stringMatching(/^•{8} x+[•\ufffd]+$/),
     });
     expect(Buffer.byteLength(String(refusal?.bodyStart))).toBeLessThan(2_052);
@@ -71,7 +73,7 @@ describe('a refused delivery', () => {
       `select r::text || encode(body, 'escape') as text from listener_refusal r where listener_id = $1`,
       [id],
     );
-    for (const part of ['secret', 'none of theirs', 'hidden', 'ab'.repeat(8)])
+    for (const part of ['secret', 'it is', 'it%20is', 'none of theirs', 'hidden', 'ab'.repeat(8)])
       expect(String(rows[0]?.text)).not.toContain(part);
     expect(Date.now() - Date.parse(String(refusal?.refusedAt))).toBeLessThan(60_000);
   });
