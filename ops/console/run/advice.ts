@@ -11,7 +11,7 @@ export interface Advice {
 }
 
 const AGAIN = 're-run from this step';
-const passing = `It may pass by itself: ${AGAIN}. If it happens often, raise “Retries” in the settings of the step.`;
+const passing = `It may be temporary: ${AGAIN}. If it happens often, raise “Retries” in the settings of the step.`;
 
 /** The codes of `shared/core/errors.ts`, and those with which limits end runs. */
 const byCode: Readonly<Record<string, Advice>> = {

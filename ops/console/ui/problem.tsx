@@ -2,7 +2,7 @@ import { Button } from '@mantine/core';
 import { APIError, isRefusal } from '../client/rest.ts';
 import { Notice } from './notice.tsx';
 
-/** An error in the words of the server, with another try if it may pass. */
+/** An error in the words of the server, with another try if it may be temporary. */
 export function Problem({ error, onRetry }: { error: Error; onRetry?: () => void }) {
   const isForbidden = error instanceof APIError && error.status === 403;
   return (

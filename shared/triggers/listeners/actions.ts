@@ -166,20 +166,20 @@ export const sendEvent = defineAction({
   config: z.object({
     eventName: z.string().min(1).max(255).meta({
       title: 'Event',
-      description: 'Name that the waiting nodes know, such as payment',
+      description: 'Name that waiting steps look for, such as payment',
     }),
     eventKey: z.union([z.string().min(1).max(255), z.number()]).meta({
       title: 'Key',
-      description: 'By it the nodes tell which event is theirs, such as {{event.body.orderID}}',
+      description: 'By it the steps tell which event is theirs, such as {{event.body.orderID}}',
     }),
     data: Json.optional().meta({
       title: 'Data',
       contentMediaType: 'application/json',
-      description: 'What the nodes get; templates are filled. Empty: the whole event',
+      description: 'What the steps get; templates are filled. Empty: the whole event',
     }),
     rememberMinutes: z.number().min(0).max(10_080).default(60).meta({
       title: 'Remember (min)',
-      description: 'Minutes for which the event is kept for nodes that wait for it only later',
+      description: 'Minutes for which the event is kept for steps that begin to wait only later',
     }),
   }),
 });

@@ -52,7 +52,7 @@ export const described = {
     .meta({ title: 'Description', description: 'A note for those who read the workflow' }),
   isDisabled: z.boolean().default(false).meta({
     title: 'Disabled',
-    description: 'It is passed over: the run goes on by its usual exit, without a result',
+    description: 'The step is skipped: the run goes on by its usual exit, without a result',
   }),
   joinMode: namedEnum({ all: 'All ways that may still be taken', any: 'The first way that is taken' })
     .default('all')
@@ -64,11 +64,11 @@ export const working = {
   ...described,
   timeoutSeconds: z.number().min(1).max(3600).optional().meta({
     title: 'Time limit (s)',
-    description: 'One attempt has failed after that. Empty: as the workflow says, else as usual for the kind',
+    description: 'An attempt that takes longer fails. Empty: as the workflow says, else as usual for the kind',
   }),
   retryLimit: z.int().min(0).max(10).optional().meta({
     title: 'Retries',
-    description: 'How often a failed attempt is repeated, if its error may pass. Empty: as the workflow says',
+    description: 'How often a failed attempt is repeated, if its error may be temporary. Empty: as the workflow says',
   }),
   retryDelaySeconds: z.number().min(0).max(300).optional().meta({
     title: 'Pause before a retry (s)',
@@ -78,7 +78,10 @@ export const working = {
     .array(RetryClass)
     .min(1)
     .optional()
-    .meta({ title: 'Errors to retry', description: 'Empty: as the workflow says, else every error that may pass' }),
+    .meta({
+      title: 'Errors to retry',
+      description: 'Empty: as the workflow says, else every error that may be temporary',
+    }),
   errorHandling: ErrorHandling.optional().meta({
     title: 'After an error',
     description:

@@ -21,7 +21,7 @@ export function MaxIterations(count: number) {
     .min(1)
     .max(100_000)
     .default(count)
-    .meta({ title: 'Most items', description: 'It fails with a longer list' });
+    .meta({ title: 'Longest list', description: 'The step fails if the list has more items' });
 }
 
 export function checkIterationVariables(

@@ -32,7 +32,7 @@ export const requestFields = {
   answerByLink: z.boolean().default(false).meta({
     title: 'Answer by link',
     description:
-      'A person with the link may answer once, without signing in; nodes that send a mail or a message insert it',
+      'A person with the link may answer once, without signing in; steps that send a mail or a message insert it',
   }),
   linkExpiryMinutes: z.number().gt(0).max(MAX_LINK_MINUTES).default(MAX_LINK_MINUTES).meta({
     title: 'Link expires after (min)',

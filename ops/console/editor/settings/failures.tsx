@@ -30,7 +30,7 @@ function Retries({ names, config, onSet, faultOf: fault, disabled }: PolicyProps
     <>
       <WholeNumber
         label="Retries"
-        description="How often a failed attempt is repeated, if its error may pass: 0 to 10. Empty: not at all"
+        description="How often a failed attempt is repeated, if its error may be temporary: 0 to 10. Empty: not at all"
         disabled={disabled}
         value={config[names.limit]}
         error={fault(names.limit)}
@@ -48,7 +48,7 @@ function Retries({ names, config, onSet, faultOf: fault, disabled }: PolicyProps
       />
       <MultiSelect
         label="Errors to retry"
-        description="Empty: all that may pass"
+        description="Empty: all that may be temporary"
         disabled={disabled}
         data={errors}
         value={Array.isArray(on) ? on.map(String) : []}

@@ -40,16 +40,16 @@ export const ai = defineNode({
     }),
     temperature: z.number().min(0).max(2).optional().meta({
       title: 'Temperature',
-      description: 'How much answers to the same prompt may differ; otherwise that of the provider',
+      description: 'How much answers to the same prompt may differ. Empty: as the provider sets it',
     }),
     maxOutputTokens: z.int().min(1).max(32_000).default(2_000).meta({
-      title: 'Most tokens of the answer',
+      title: 'Longest answer (tokens)',
       description: 'They are reserved in the budget of the tenant while the model answers',
     }),
     tools: z.array(z.string().min(1).max(128)).max(12).default([]).meta({
       title: 'Tools',
       description:
-        'Names of tools that the model may call, as MCP lists them. They do what both the caller of the run and the author who saved the node may do. To name one that changes something is to confirm its calls',
+        'Names of tools that the model may call, as MCP lists them. They do what both the caller of the run and the author who saved the step may do. Naming a tool that changes something approves its calls',
     }),
     outputVariable: OutputVariable('aiAnswer'),
   }),

@@ -23,7 +23,7 @@ export const CollectionField = z.object({
     dropdown: 'Choice of a list',
   })
     .default('text')
-    .meta({ title: 'Type', description: 'By which field the value is entered' }),
+    .meta({ title: 'Type', description: 'The kind of field that the person fills in' }),
   required: z.boolean().default(false).meta({ title: 'Required', description: 'An answer without it is refused' }),
   placeholder: z.string().optional().meta({ title: 'Placeholder', description: 'Shown while the field is empty' }),
   options: z
@@ -66,7 +66,7 @@ export const dataCollection = defineNode({
       outputVariable: OutputVariable('collectedData'),
       timeoutHandle: z.string().min(1).optional().meta({
         title: 'Exit without an answer',
-        description: 'A name: the exit that is taken if the question expires. Empty: the node fails then',
+        description: 'Name of the exit that is taken if the question expires. Empty: the step fails then',
       }),
     })
     .superRefine(checkReminders),

@@ -25,7 +25,7 @@ export const end = defineNode({
       .meta({ title: 'Message', description: 'The error of a run that fails here' }),
     cancelOthers: z.boolean().optional().meta({
       title: 'Cancel the rest',
-      description: 'Whether what still runs is cancelled. Untouched: yes, unless the run ends as completed',
+      description: 'Whether what still runs is cancelled. Not set: yes, unless the run ends as completed',
     }),
     outputParameters: z
       .array(
@@ -51,7 +51,7 @@ export const end = defineNode({
         }),
       )
       .default([])
-      .meta({ title: 'Output', description: 'What the run answers to whom has started it' }),
+      .meta({ title: 'Output', description: 'What the run returns to its caller' }),
   }),
   names: {},
   exits: [],

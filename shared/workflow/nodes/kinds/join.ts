@@ -12,13 +12,13 @@ export const join = defineNode({
     ...working,
     sourceVariables: z.array(z.string().min(1).max(255)).max(1000).default([]).meta({
       title: 'Results to collect',
-      description: 'Result names of the nodes before, such as queryResult',
+      description: 'Result names of steps before this one, such as queryResult',
     }),
     outputVariable: OutputVariable('joined'),
     requireAll: z
       .boolean()
       .default(true)
-      .meta({ title: 'All required', description: 'It fails if a result is missing' }),
+      .meta({ title: 'All required', description: 'The step fails if a result is missing' }),
   }),
   names: {},
   exits: ['output', 'error'],

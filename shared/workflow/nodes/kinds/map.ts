@@ -17,17 +17,17 @@ export const map = defineNode({
         .min(1)
         .max(1_000)
         .default(10)
-        .meta({ title: 'Items at once', description: 'How many items the nodes inside work on at the same time' }),
+        .meta({ title: 'Items at once', description: 'How many items the steps inside work on at the same time' }),
       failurePolicy: namedEnum({
         'fail-fast': 'Fail, and stop the other items',
         collect: 'Go on, with the errors among the results',
         tolerate: 'Go on, until too many have failed',
       })
         .default('fail-fast')
-        .meta({ title: 'After a failed item', description: 'What becomes of the others' }),
+        .meta({ title: 'After a failed item', description: 'What happens to the other items' }),
       toleratedFailures: z.int().min(0).max(100_000).optional().meta({
         title: 'Tolerated failures',
-        description: 'How many items may fail until too many have',
+        description: 'How many items may fail before the step fails',
       }),
       collectResults: z.boolean().default(true).meta({
         title: 'Collect results',
@@ -35,8 +35,9 @@ export const map = defineNode({
       }),
       maxIterations: MaxIterations(100_000),
       chunkSize: z.int().min(1).max(1_000).optional().meta({
-        title: 'Items of a chunk',
-        description: 'A chunk is a run that works off its items one after the other. Empty: by the length of the list',
+        title: 'Items per chunk',
+        description:
+          'A chunk is a run that processes its items one after the other. Empty: chosen by the length of the list',
       }),
       errorHandling: namedEnum({ fail_workflow: 'Fail the run', continue: 'Go on without results' }).optional().meta({
         title: 'After too many failed items',

@@ -29,11 +29,14 @@ export const subWorkflow = defineNode({
       .min(1)
       .max(10)
       .default(5)
-      .meta({ title: 'Most levels', description: 'How deep workflows that call each other may be nested' }),
+      .meta({
+        title: 'Deepest nesting',
+        description: 'How many sub-workflows deep this one may be, if they call each other',
+      }),
     ctxMode: z
       .literal('isolated')
       .default('isolated')
-      .meta({ title: 'Context', description: 'The workflow sees its inputs alone' }),
+      .meta({ title: 'Context', description: 'The sub-workflow sees its inputs, and nothing else of this run' }),
   }),
   names: { childWorkflowID: { permission: 'workflow.execute', neededBy: 'caller' } },
   exits: ['success', 'error'],

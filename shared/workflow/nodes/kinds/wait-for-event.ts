@@ -28,7 +28,7 @@ export const waitForEvent = defineNode({
       }),
     lookbackMinutes: z.number().min(0).max(10_080).default(60).meta({
       title: 'Looks back (min)',
-      description: 'Minutes: how old an event may be that came before; 0: later ones only',
+      description: 'How many minutes old an event may be that came before the step; 0: only events from then on',
     }),
     expiryMinutes: z
       .number()

@@ -26,7 +26,7 @@ test('the pause is never shorter than the server has asked for', () => {
   expect(Math.max(...delays(9, 1))).toBeGreaterThan(1_000);
 });
 
-test('an error is repeated if it may pass and is of a class that the node names', () => {
+test('an error is repeated if it may be temporary and is of a class that the node names', () => {
   const repeatable = (code: ErrorCode, retryOn?: NodePolicy['retryOn'], retry?: boolean) =>
     isRepeatable(new AppError(code, 'no', retry === undefined ? {} : { retry }), {
       timeoutMs: 1,

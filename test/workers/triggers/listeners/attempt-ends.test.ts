@@ -15,7 +15,7 @@ const event = (more: Partial<OpenEvent>) =>
   }) as OpenEvent;
 const passing = new AppError('UPSTREAM_TIMEOUT', 'No answer', { retry: true });
 
-test('an error that may pass has eight attempts, of which each waits about twice as long as the one before', () => {
+test('an error that may be temporary has eight attempts, of which each waits about twice as long as the one before', () => {
   const ends = Array.from({ length: 8 }, (_, attempts) => failureOf(event({ attempts }), passing));
 
   expect(ends.map(({ state }) => state)).toEqual([...Array(7).fill('pending'), 'dead']);
