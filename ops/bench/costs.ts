@@ -4,10 +4,10 @@ import { checkSubmission } from '#api/resources/collection-requests/check-submis
 import { describingTools } from '#api/tools/describe.ts';
 import { runCooperatively } from '#shared/concurrency/cooperative.ts';
 import { Json, type JsonObject } from '#shared/core/json.ts';
+import { readJSON } from '#shared/core/lossless-json.ts';
 import { parseValue } from '#shared/core/schema/parse.ts';
 import { findUnstorable } from '#shared/core/unstorable.ts';
 import { diffGraphs } from '#shared/workflow/graph/diff.ts';
-import { readBody } from '#workers/datasources/http/body.ts';
 import { outputText } from '#workers/engine/values/outputs.ts';
 import { maskOutput } from '#workers/nodes/mask.ts';
 import { splitStatements } from '#workers/tenant-database/sql-text.ts';
@@ -31,13 +31,12 @@ function pure(): Figure[] {
     escapes: list('"\\u0001"', 180_000),
   };
   const figures = Object.entries(answers).flatMap(([what, text]) => {
-    const body = answerOf(text);
-    const output = { answer: readBody(body) };
+    const output = { answer: readJSON(text) };
     return [
       figureOf(
         `an answer of ${what} is read`,
         keys,
-        leastCostOf(() => readBody(body)),
+        leastCostOf(() => readJSON(text)),
       ),
       figureOf(
         `an answer of ${what} is masked`,
@@ -108,11 +107,6 @@ async function givingWay(): Promise<Figure[]> {
 
 function list(unit: string, count: number): string {
   return `[${`${unit},`.repeat(count - 1)}${unit}]`;
-}
-
-function answerOf(text: string) {
-  const headers = { 'content-type': 'application/json' };
-  return { status: 200, headers, body: Buffer.from(text), url: new URL('http://127.0.0.1/') };
 }
 
 function figureOf(figure: string, json: string, ms: number): Figure {

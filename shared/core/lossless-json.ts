@@ -25,16 +25,64 @@ export function quoteLossy(
 ): string {
   const findsNumbers = hasLongNumber(text);
   if (!findsNumbers && text.length <= 2 * maxLevels) return text;
-  const parts: string[] = [];
-  let from = 0;
-  const scanner = new JSONScanner(text, { maxLevels, findsNumbers });
-  for (let found = scanner.next(); found; found = scanner.next()) {
-    if (!isValue(text, found) || (within && !scanner.path.some((key) => within.includes(key)))) continue;
-    parts.push(text.slice(from, found.start), text.slice(found.start, found.end));
-    from = found.end;
+  const quoted = new Quoted(text, { maxLevels, findsNumbers, within });
+  quoted.readTo(text.length);
+  return quoted.text;
+}
+
+/** `quoteLossy` of a text of any depth, in steps of a millisecond. */
+export function* quotingLossy(text: string): Generator<void, string> {
+  for (let from = 0; ; from += STEP) {
+    // A number may lie across the end of a step.
+    if (hasLongNumber(text, Math.max(0, from - OVERLAP), Math.min(from + STEP, text.length))) break;
+    if (from + STEP >= text.length) return text;
+    yield;
   }
-  if (scanner.isTooDeep) throw new TooDeep();
-  return parts.length === 0 ? text : [...parts, text.slice(from)].join('"');
+  const quoted = new Quoted(text, { maxLevels: Number.POSITIVE_INFINITY, findsNumbers: true, within: undefined });
+  for (let stop = STEP; !quoted.isAtEnd; stop += STEP) {
+    yield;
+    quoted.readTo(stop);
+  }
+  return quoted.text;
+}
+
+/** Characters that two steps share, so that a number lies in one of them. */
+const OVERLAP = 32;
+
+class Quoted {
+  readonly #scanner: JSONScanner;
+  readonly #within: readonly string[] | undefined;
+  readonly #parts: string[] = [];
+  #from = 0;
+
+  constructor(
+    text: string,
+    { maxLevels, findsNumbers, within }: Required<Scan> & { within: readonly string[] | undefined },
+  ) {
+    this.#scanner = new JSONScanner(text, { maxLevels, findsNumbers });
+    this.#within = within;
+  }
+
+  get isAtEnd(): boolean {
+    return this.#scanner.isAtEnd;
+  }
+
+  readTo(stop: number): void {
+    const scanner = this.#scanner;
+    const { text } = scanner;
+    const within = this.#within;
+    for (let found = scanner.next(stop); found; found = scanner.next(stop)) {
+      if (!isValue(text, found) || (within && !scanner.path.some((key) => within.includes(key)))) continue;
+      this.#parts.push(text.slice(this.#from, found.start), text.slice(found.start, found.end));
+      this.#from = found.end;
+    }
+  }
+
+  get text(): string {
+    const { text, isTooDeep } = this.#scanner;
+    if (isTooDeep) throw new TooDeep();
+    return this.#parts.length === 0 ? text : [...this.#parts, text.slice(this.#from)].join('"');
+  }
 }
 
 /** `JSON.parse` for a text that its author can mend: throws LossyNumber for a number that a double does not hold, and names its key. */

@@ -44,11 +44,11 @@ export const connectGraphql: Connector<typeof graphql> = (options, { outbound })
     return dataOf(response);
   }
 
-  function dataOf(response: HTTPResponse): Json {
+  async function dataOf(response: HTTPResponse): Promise<Json> {
     if (response.status === 401) throw upstreamError('authentication', whereOf(url));
     const isGraphQL = /[/+]json\b/.test(response.headers['content-type'] ?? '');
     if (!isGraphQL) throw response.status >= 400 ? statusError(response, secrets) : notGraphQL();
-    const answer = readBody(response, 'json');
+    const answer = await readBody(response, 'json');
     // A server may send errors with status 400: these say more than the status.
     const errors = at(answer, 'errors');
     if (Array.isArray(errors) && errors.length > 0) throw answeredErrors(errors, secrets);

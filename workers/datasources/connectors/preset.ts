@@ -125,8 +125,8 @@ function filled(text: string, fields: JsonObject): string {
 }
 
 /** Throws for a failure that the API reports with status 200. */
-function mustAgree(answer: HTTPResponse, { ok, message }: { ok: string; message: string }): void {
-  const said = readBody(answer);
+async function mustAgree(answer: HTTPResponse, { ok, message }: { ok: string; message: string }): Promise<void> {
+  const said = await readBody(answer);
   if (!isJsonObject(said) || said[ok] !== false) return;
   const code = asText(said[message]).slice(0, 200);
   throw new AppError('UPSTREAM_FAILED', `The API refuses: ${code}`, { retry: false, details: { code } });

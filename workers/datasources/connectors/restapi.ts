@@ -50,7 +50,7 @@ export function openAPI(
     check = () => undefined,
     account,
   }: Pick<ConnectorContext, 'outbound'> & {
-    check?: (answer: HTTPResponse) => void;
+    check?: (answer: HTTPResponse) => void | Promise<void>;
     account?: Authentication | undefined;
   },
 ): Connection<typeof restapi> {
@@ -100,7 +100,7 @@ export function openAPI(
       },
     });
     if (response.status >= 400) throw statusError(response, secrets);
-    check(response);
+    await check(response);
     return { ...response, secrets };
   }
 
@@ -122,7 +122,8 @@ export function openAPI(
       const request = requestOf(query, options, { base, run: isInBody ? { ...run, idempotencyKey: null } : run });
       if (pagination.type === 'none') {
         const response = await sendWithRetries(request, query, run.signal);
-        return resultOf(isUnfollowed(response) ? presentRedirect(response) : readBody(response), run.maxRows);
+        const answer = await (isUnfollowed(response) ? presentRedirect(response) : readBody(response));
+        return resultOf(answer, run.maxRows);
       }
       if (request.method !== 'GET' && !isInBody)
         throw invalidField('pagination', 'only a GET has pages, or a cursor that is sent in the body');
@@ -149,10 +150,11 @@ export function openAPI(
 }
 
 /** A redirect as the result of a query, for a datasource that does not follow it. */
-function presentRedirect(response: HTTPResponse): Json {
+async function presentRedirect(response: HTTPResponse): Promise<Json> {
   const { status, headers, url } = response;
   const location = headers.location ?? null;
-  return { status, location: (location && URL.parse(location, url)?.href) ?? location, body: readBody(response) };
+  const body = await readBody(response);
+  return { status, location: (location && URL.parse(location, url)?.href) ?? location, body };
 }
 
 function bodyOf({ method, contentType, body }: Query): string | null {

@@ -1,3 +1,4 @@
+import { readLongJSON } from '#shared/concurrency/parse-json.ts';
 import { decodeText, NotText } from '#shared/core/charset.ts';
 import { AppError } from '#shared/core/errors.ts';
 import { isJsonObject, type Json } from '#shared/core/json.ts';
@@ -56,11 +57,14 @@ function flatten(name: string, value: Json | undefined): [string, string][] {
  * Reads a response by its media type: JSON parsed, text as text, other bytes as base64, no body as null. Texts are in the charset that
  * the response names, else in that of their byte order mark, or of the first line of XML, else in UTF-8.
  */
-export function readBody(response: HTTPResponse, as: 'auto' | 'json' | 'text' | 'base64' = 'auto'): Json {
+export async function readBody(
+  response: HTTPResponse,
+  as: 'auto' | 'json' | 'text' | 'base64' = 'auto',
+): Promise<Json> {
   const { body, headers } = response;
   if (body.length === 0) return null;
   const { type } = readMediaType(headers['content-type']);
-  if (as === 'json' || (as === 'auto' && isJSONType(type))) return parse(textOf(response), response);
+  if (as === 'json' || (as === 'auto' && isJSONType(type))) return await parse(textOf(response), response);
   if (as === 'base64') return body.toString('base64');
   if (as === 'text' || isText(type)) return textOf(response);
   return (type === '' ? tryText(body) : undefined) ?? body.toString('base64');
@@ -104,9 +108,9 @@ function tryText(body: Buffer): string | undefined {
   }
 }
 
-function parse(text: string, { url }: HTTPResponse): Json {
+async function parse(text: string, { url }: HTTPResponse): Promise<Json> {
   try {
-    return readJSON(text);
+    return await readLongJSON(text);
   } catch (cause) {
     const what = cause instanceof TooDeep ? `nested deeper than ${MAX_LEVELS} levels` : 'not JSON';
     throw new AppError('UPSTREAM_FAILED', `The response of ${whereOf(url)} is ${what}`, { cause, retry: false });

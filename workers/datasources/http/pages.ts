@@ -51,7 +51,7 @@ export async function readPages(
           details: { reason: 'too-large' },
         },
       );
-    const answer = readBody(response);
+    const answer = await readBody(response);
     const items = itemsOf(answer, pagination.itemsPath, response);
     for (const item of items) rows.push(item);
     if (rows.length > maxRows) return { rows: rows.slice(0, maxRows), isMore: true };

@@ -28,7 +28,7 @@ export const runHTTP: Executor<typeof http> = async ({ config, run, signal }, { 
   const { secrets } = run.variables;
   if (config.failOnStatus && response.status >= 400) throw statusError(response, secrets);
   const { status, headers } = response;
-  const answer = readAnswer();
+  const answer = await readAnswer();
   // Writing the output will block the event loop for as long as parsing did.
   if (response.body.length > LARGE_BYTES) await nextRound();
   const output = {
@@ -40,7 +40,7 @@ export const runHTTP: Executor<typeof http> = async ({ config, run, signal }, { 
   return { output: maskOutput(output, secrets), exit: 'success' };
 
   /** Reads an error, and a redirect that is not followed, by its own content type, because it is seldom what `responseType` says. */
-  function readAnswer(): Json {
+  function readAnswer(): Promise<Json> {
     const isOther = status >= 300 && config.responseType === 'json';
     return readBody(response, isOther ? 'auto' : config.responseType);
   }

@@ -116,11 +116,11 @@ async function getObject(
   const answer = await send({ method: 'GET', bucket, key }, signal).catch((error: unknown) => {
     throw isTooLarge(error) ? tooLarge(error) : error;
   });
-  return { data: contentOf(answer, responseType) };
+  return { data: await contentOf(answer, responseType) };
 }
 
-function contentOf(answer: HTTPResponse, responseType: 'text' | 'json' | 'base64'): Json {
-  if (responseType !== 'text') return readBody(answer, responseType) ?? (responseType === 'base64' ? '' : null);
+async function contentOf(answer: HTTPResponse, responseType: 'text' | 'json' | 'base64'): Promise<Json> {
+  if (responseType !== 'text') return (await readBody(answer, responseType)) ?? (responseType === 'base64' ? '' : null);
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(answer.body);
   } catch (cause) {
