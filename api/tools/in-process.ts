@@ -2,6 +2,9 @@ import { randomUUID } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import express, { type Express } from 'express';
 import inject, { type InjectOptions } from 'light-my-request';
+import { runCooperatively } from '#shared/concurrency/cooperative.ts';
+import { writing } from '#shared/concurrency/write-json.ts';
+import type { Json } from '#shared/core/json.ts';
 import type { Authenticator } from '../auth/identify.ts';
 import type { ApiContext } from '../context/context.ts';
 import type { ApiRoute } from '../context/routes.ts';
@@ -44,13 +47,16 @@ export function createInProcess(context: ApiContext, routes: readonly ApiRoute[]
   return {
     async send(caller, request) {
       using signedIn = signIn(known, caller);
-      const { statusCode, payload } = await inject(dispatch(app, request.signal), options(caller, request, signedIn));
+      const { statusCode, payload } = await inject(
+        dispatch(app, request.signal),
+        await options(caller, request, signedIn),
+      );
       return { status: statusCode, text: payload };
     },
     async stream(caller, request) {
       const signedIn = signIn(known, caller);
       const response = await inject(dispatch(app, request.signal), {
-        ...options(caller, request, signedIn),
+        ...(await options(caller, request, signedIn)),
         payloadAsStream: true,
       });
       const stream = response.stream();
@@ -83,13 +89,14 @@ function keepMethods<Name extends string>(message: Readonly<Record<Name, unknown
     Object.defineProperty(message, name, { value: message[name], configurable: true, writable: true });
 }
 
-function options(
+async function options(
   caller: ToolCaller,
   { method, url, body, text, idempotencyKey }: InProcessRequest,
   signedIn: SignedIn,
-): InjectOptions {
+): Promise<InjectOptions> {
   const { authorization, apiKey } = signedIn;
-  const payload = text ?? (body === undefined ? undefined : JSON.stringify(body));
+  // Safe: it was made from the JSON of a caller, and may have millions of values.
+  const payload = text ?? (body === undefined ? undefined : await runCooperatively(writing(body as Json)));
   return {
     method,
     url,
