@@ -5,6 +5,7 @@ import express, { type Request, type Response } from 'express';
 import helmet from 'helmet';
 import { eventLoop } from '#shared/concurrency/event-loop-scheduler.ts';
 import { AppError, toAppError } from '#shared/core/errors.ts';
+import { invalid } from '#shared/core/schema/issues.ts';
 import { routeGroups } from '../app/routes.ts';
 import type { Identified } from '../auth/identify.ts';
 import type { ApiContext } from '../context/context.ts';
@@ -100,7 +101,11 @@ export function createMCPApp(context: ApiContext): MCPApp {
   async function readMessage(request: Request, response: Response, { caller, identity }: Session): Promise<unknown> {
     const flow = { tenantID: caller.tenantID, creatorID: identity.userID };
     await holdBytes({ services: context, request, response }, flow, http.maxBodyBytes);
-    return (await readBody(request, response, (bytes) => eventLoop.start(flow, bytes))).value;
+    const { value, unstorable } = await readBody(request, response, {
+      mayParse: (bytes) => eventLoop.start(flow, bytes),
+    });
+    if (unstorable) throw invalid([unstorable]);
+    return value;
   }
 
   async function close(): Promise<void> {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { recordOf } from './record.ts';
+import { KeyedRecord } from './record.ts';
+import { tooManyParts } from './unstorable.ts';
 
 /** Any JSON value. */
 export type Json = string | number | boolean | null | Json[] | { [key: string]: Json };
@@ -31,17 +32,37 @@ export function ofParsedJSON<T>(work: () => T): T {
 /** JSON that our own code has made. Not checked: with a million rows the check would block the process for seconds. */
 export const OwnJson = z.unknown() as z.ZodType<Json>;
 export const OwnJsonObject = z.unknown() as z.ZodType<JsonObject>;
-export const JsonObject = passParsed(recordOf(Json));
 
-/** Lets the schema return an object of JSON as it is. It would copy each field, which takes 100 ms for 100,000. */
-function passParsed<S extends z.ZodType>(schema: S): S {
+/** A record that returns an object of parsed JSON as it is. It would copy each field, which takes 100 ms for 100,000. */
+const JsonRecord = z.core.$constructor('JsonRecord', (schema: z.ZodRecord, definition: z.core.$ZodRecordDef) => {
+  KeyedRecord.init(schema, definition);
   const { parse } = schema._zod;
-  const pass: typeof parse = (payload, context) =>
+  schema._zod.parse = (payload, context) =>
     isParsed && isJsonObject(payload.value) ? payload : parse(payload, context);
-  // Without checks of its own a schema runs by its parse.
-  Object.assign(schema._zod, { parse: pass, run: pass });
-  return schema;
+});
+
+// Safe: the class parses the keys and values of these schemas, as the class that it extends.
+export const JsonObject = new JsonRecord({
+  type: 'record',
+  keyType: z.string(),
+  valueType: Json,
+}) as unknown as z.ZodRecord<z.ZodString, typeof Json>;
+
+/**
+ * Elements and fields of one value of settings, such as the config of a node: what is done with it, field by field, has no pauses. Lists of
+ * data belong into args and rows, which have no such limit.
+ */
+export const MAX_SETTINGS = 50_000;
+
+/** A check of a schema: refuses a value whose lists and objects have more elements and fields together. */
+export function atMostParts(max = MAX_SETTINGS): (payload: z.core.ParsePayload) => void {
+  return ({ value, issues }) => {
+    if (hasMoreParts(value, max)) issues.push({ code: 'custom', input: value, message: tooManyParts(max) });
+  };
 }
+
+/** An object of JSON that is a setting. */
+export const Settings = JsonObject.check(atMostParts());
 
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -11,9 +11,26 @@ export interface ParsedPart {
   offset: number;
 }
 
+/** The error for an object with more keys than allowed, and the path to it. */
+export class TooManyKeys extends Error {
+  readonly path: string[];
+
+  constructor(path: string[]) {
+    super('An object has too many keys');
+    this.path = path;
+  }
+}
+
+/** The error for a text with more values than allowed. */
+export class TooManyParts extends Error {}
+
 interface Options {
   /** Deeper JSON is refused with TooDeep before it is parsed. */
   maxLevels?: number;
+  /** An object with more keys is refused with TooManyKeys before it is parsed. */
+  maxKeys?: number;
+  /** A text whose lists and objects have more elements and fields together is refused with TooManyParts before it is parsed. */
+  maxParts?: number;
   onPart?(part: ParsedPart): void;
 }
 
@@ -22,7 +39,7 @@ interface Options {
  * longer than to parse it. Lists and objects that are longer than a piece are put together from parts. Throws SyntaxError.
  */
 export function* parseInPieces(text: string, options: Options = {}): Generator<void, unknown> {
-  const root = yield* findParts(text, options.maxLevels ?? MAX_LEVELS);
+  const root = yield* findParts(text, options);
   if (root) return yield* new Building(text, options).build(root, []);
   const value: unknown = JSON.parse(text);
   if (typeof value === 'object' && value !== null) options.onPart?.({ members: value, path: [], offset: 0 });
@@ -31,6 +48,8 @@ export function* parseInPieces(text: string, options: Options = {}): Generator<v
 
 /** Deeper than any value that is stored. */
 const MAX_LEVELS = 1_000;
+/** No limit. */
+const MOST = Number.POSITIVE_INFINITY;
 
 /** A list or an object that is longer than a piece. */
 interface Large {
@@ -63,6 +82,8 @@ const CLOSE_OBJECT = 0x7d;
 interface Open {
   start: number;
   isList: boolean;
+  /** How many members are before the present one. */
+  before: number;
   /** Where the part begins that is not complete. */
   from: number;
   /** Where the present member begins. */
@@ -73,8 +94,8 @@ interface Open {
 }
 
 /** Finds the parts of the list or object that the text is; undefined if it is none, or not large. What is not JSON is found later. */
-function* findParts(text: string, maxLevels: number): Generator<void, Large | undefined> {
-  const finder = new Finder(text, maxLevels);
+function* findParts(text: string, options: Options): Generator<void, Large | undefined> {
+  const finder = new Finder(text, options);
   for (let stop = PIECE; !finder.isAtEnd; stop += PIECE) {
     finder.readTo(stop);
     yield;
@@ -85,6 +106,9 @@ function* findParts(text: string, maxLevels: number): Generator<void, Large | un
 class Finder {
   readonly #text: string;
   readonly #maxLevels: number;
+  readonly #maxKeys: number;
+  readonly #maxParts: number;
+  #parts = 0;
   /** Those around the place are the first `#depth`. The others are used again, so that a million small objects make no garbage. */
   readonly #open: Open[] = [];
   #depth = 0;
@@ -92,9 +116,11 @@ class Finder {
   #at = 0;
   #isInString = false;
 
-  constructor(text: string, maxLevels: number) {
+  constructor(text: string, { maxLevels = MAX_LEVELS, maxKeys = MOST, maxParts = MOST }: Options) {
     this.#text = text;
     this.#maxLevels = maxLevels;
+    this.#maxKeys = maxKeys;
+    this.#maxParts = maxParts;
   }
 
   get isAtEnd(): boolean {
@@ -130,23 +156,46 @@ class Finder {
 
   /** Ends a part at a comma if it is long enough. */
   #endMember(): void {
+    this.#countPart();
     if (this.#depth === 0) return;
     const top = this.#open[this.#depth - 1] as Open;
     if (top.large || this.#at - top.from >= PIECE) endPart(top, this.#at);
     top.member = this.#at + 1;
+    top.before += 1;
+    // A list may have as many members as its text has room for.
+    if (top.before >= this.#maxKeys && !top.isList) throw new TooManyKeys(this.#path());
+  }
+
+  /** The path to the list or object around the place. */
+  #path(): string[] {
+    return this.#open
+      .slice(0, this.#depth - 1)
+      .map(({ isList, before, member }) => (isList ? String(before) : keyAt(this.#text, member)));
+  }
+
+  /** Counts a member by the comma or the bracket before it: an empty list counts as one that has a member. */
+  #countPart(): void {
+    this.#parts += 1;
+    if (this.#parts > this.#maxParts) throw new TooManyParts();
   }
 
   #begin(isList: boolean): void {
+    this.#countPart();
     const start = this.#at;
     const used = this.#open[this.#depth];
     if (used) {
       used.start = start;
       used.isList = isList;
+      used.before = 0;
       used.from = start + 1;
       used.member = start + 1;
       used.large = undefined;
       used.parts = undefined;
-    } else this.#open.push({ start, isList, from: start + 1, member: start + 1, large: undefined, parts: undefined });
+    } else
+      this.#open.push({
+        ...{ start, isList, before: 0 },
+        ...{ from: start + 1, member: start + 1, large: undefined, parts: undefined },
+      });
     this.#depth += 1;
     if (this.#depth > this.#maxLevels) throw new TooDeep();
   }
@@ -179,6 +228,19 @@ function close(closed: Open, at: number): Large | undefined {
   if (at - closed.start <= PIECE) return undefined;
   endPart(closed, at);
   return { start: closed.start, end: at + 1, isList: closed.isList, parts: closed.parts ?? [] };
+}
+
+const KEY = /[ \t\n\r]*("(?:[^"\\]|\\.)*")/y;
+
+/** The key of the member that begins there; empty if the text is no JSON there. */
+function keyAt(text: string, member: number): string {
+  KEY.lastIndex = member;
+  const [, written] = KEY.exec(text) ?? [];
+  try {
+    return JSON.parse(written ?? '""');
+  } catch {
+    return '';
+  }
 }
 
 const BLANK = /[ \t\n\r]*/y;

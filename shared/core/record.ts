@@ -33,10 +33,13 @@ export const PROTOTYPE_KEY = '__proto__';
 
 // Classes of their own, because zod makes a new schema of the class of the old one for each `describe` or `optional`.
 
-const KeyedRecord = z.core.$constructor('KeyedRecord', (schema: z.ZodRecord, definition: z.core.$ZodRecordDef) => {
-  z.ZodRecord.init(schema, definition as z.ZodRecord['_zod']['def']);
-  keepPrototypeKey(schema, definition.valueType);
-});
+export const KeyedRecord: z.core.$constructor<z.ZodRecord, z.core.$ZodRecordDef> = z.core.$constructor(
+  'KeyedRecord',
+  (schema: z.ZodRecord, definition: z.core.$ZodRecordDef) => {
+    z.ZodRecord.init(schema, definition as z.ZodRecord['_zod']['def']);
+    keepPrototypeKey(schema, definition.valueType);
+  },
+);
 
 const KeyedObject = z.core.$constructor('KeyedObject', (schema: z.ZodObject, definition: z.core.$ZodObjectDef) => {
   z.ZodObject.init(schema, definition as z.ZodObject['_zod']['def']);

@@ -11,6 +11,10 @@ const keys = (bytes: number, value: string) => {
   const count = Math.floor(bytes / (value.length + 11));
   return `{${Array.from({ length: count }, (_, at) => `"k${String(at).padStart(6, '0')}":${value}`).join(',')}}`;
 };
+const wide = (bytes: number) => {
+  const object = keys(540_000, '1');
+  return `[${Array.from({ length: Math.ceil(bytes / object.length) }, () => object).join(',')}]`;
+};
 const nested = (levels: number) => '['.repeat(levels) + ']'.repeat(levels);
 
 /** JSON texts of about so many bytes. */
@@ -26,6 +30,8 @@ export const hostileValues: Readonly<Record<string, (bytes: number) => string>> 
   'many keys': (bytes) => keys(bytes, '1'),
   'many keys of objects': (bytes) => keys(bytes, '{}'),
   'many keys of templates': (bytes) => keys(bytes, '"{{a}}"'),
+  // As many keys as one object may have.
+  'wide objects': wide,
   'nested lists': (bytes) => list(bytes, nested(100)),
   'too deep': (bytes) => nested(bytes / 2),
   'a long text': (bytes) => text(bytes, 'x'),

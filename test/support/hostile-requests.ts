@@ -1,6 +1,8 @@
 /** Fields of a body, each with one of `hostileValues`, which together take as long as possible to check: a route, a place, a value. */
 export const hostileFields = [
   ['post /api/v1/tenants/:tenantID/workflows/:workflowID/execute', '.args', 'many keys'],
+  ['post /api/v1/tenants/:tenantID/workflows/:workflowID/execute', '.args{}', 'wide objects'],
+  ['post /api/v1/tenants/:tenantID/workflows/:workflowID/execute', '.args{}', 'empty objects'],
   ['post /api/v1/tenants/:tenantID/database/execute-raw-sql', '.sql', 'semicolons'],
   ['post /api/v1/auth/config/:tenantID', '.config', 'many keys of objects'],
   ['post /api/v1/auth/config/:tenantID', '.config{}', 'empty lists'],
@@ -15,8 +17,10 @@ export const hostileFields = [
 
 const rowsPath = '/api/v1/tenants/:tenantID/database/schemas/:databaseSchemaName/tables/:databaseTableName/rows';
 const padding = 'x'.repeat(900);
+/** Nearly as many values as one setting may have. */
+const MANY_SETTINGS = 45_000;
 
-/** Bodies of five megabytes with very many faults or parts: a route, what the body has, its text. */
+/** Bodies of up to five megabytes with very many faults or parts: a route, what the body has, its text. */
 export function faultyBodies(): [name: string, fault: string, body: string][] {
   return [
     [`patch ${rowsPath}/delete`, 'a list in a filter', `{"where":{"id":{"in":[${many(String, 700_000)}]}}}`],
@@ -35,6 +39,26 @@ export function faultyBodies(): [name: string, fault: string, body: string][] {
       'post /api/v1/tenants/:tenantID/workflows',
       'edges between nodes that are not there',
       `{"title":"x","nodes":[{"id":"a","type":"start"}],"edges":[${many((n) => `{"id":"e${n}","source":"s${n}","target":"t${n}","label":"${padding.slice(0, 180)}"}`, 20_000)}]}`,
+    ],
+    [
+      'post /api/v1/tenants/:tenantID/workflows',
+      'as many conditions as a step may have values',
+      `{"title":"x","nodes":[{"id":"s","type":"start"},{"id":"c","type":"condition","data":{"branches":[{"id":"b","conditions":[${many((n) => `{"leftValue":"{{ctx.a${n}}}","operator":"equals","rightValue":1}`, MANY_SETTINGS / 4)}]}]}}],"edges":[]}`,
+    ],
+    [
+      'post /api/v1/tenants/:tenantID/workflows',
+      'as many nodes and values as a graph may have',
+      `{"title":"x","draft":true,"nodes":[${many((n) => `{"id":"n${n}","type":"end","data":{"output":{${many((k) => `"k${k}":"{{ctx.a}}"`, 45)}}}}`, 4_900)}],"edges":[]}`,
+    ],
+    [
+      'post /api/v1/tenants/:tenantID/queries',
+      'as many templates as a query may have values',
+      `{"dataQueryTitle":"x","datasourceType":"tenantdb","dataQueryOptions":{${many((n) => `"k${n}":"{{inputs.a}}"`, MANY_SETTINGS)}}}`,
+    ],
+    [
+      'post /api/v1/auth/config/:tenantID',
+      'as many keys as a setting may have values',
+      `{"config":{${many((n) => `"k${n}":{}`, MANY_SETTINGS)}}}`,
     ],
     [
       'post /api/v1/tenants/:tenantID/workflows/:workflowID/execute/bulk',

@@ -18,6 +18,7 @@ import { lockImports, runImport } from './run-import.ts';
 
 const previewing = {
   permission: 'bundle.preview',
+  takesData: true,
   body: ImportBody,
   hides: ['secrets', 'value'],
   // Repeating it changes nothing.
@@ -85,6 +86,7 @@ export const executeImport = tenantRoute({
   summary: 'Import a bundle',
   description:
     'Creates and updates what a bundle holds, in one transaction, by the permissions of the caller to each. Repeated, it changes nothing more. Listeners and cron jobs arrive switched off.',
+  takesData: true,
   body: ImportBody,
   hides: ['secrets', 'value'],
   idempotent: 'transaction',
@@ -103,6 +105,7 @@ export const applyImport = tenantRoute({
   summary: 'Apply a planned import',
   description:
     'Imports a bundle as planned. 409 if the bundle or what it would change is not as it was when it was planned.',
+  takesData: true,
   body: ApplyBody,
   hides: ['secrets', 'value'],
   idempotent: 'transaction',

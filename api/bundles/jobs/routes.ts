@@ -29,6 +29,7 @@ export const createImportJob = tenantRoute({
     'Answers at once, with a job that says how far the import is. It does what `executeImport` does, or with the `token` of a plan `applyImport`, with the permissions that the caller has by then. Goes on after a restart; nothing is imported twice or in part.',
   status: 202,
   permission: 'bundle.execute',
+  takesData: true,
   body: ImportJobBody,
   hides: ['secrets', 'value'],
   response: z.object({ job: ImportJobRecord, message: Message }),

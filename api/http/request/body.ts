@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import express, { type Request, type RequestHandler, type Response } from 'express';
+import { parseStorable } from '#shared/concurrency/parse-storable.ts';
 import { decodeText, NotText } from '#shared/core/charset.ts';
 import { AppError } from '#shared/core/errors.ts';
 import { listFields } from '#shared/core/form-fields.ts';
@@ -8,25 +9,24 @@ import { quote } from '#shared/core/quote.ts';
 import type { Unstorable } from '#shared/core/unstorable.ts';
 import { describeSyntax } from './client-error.ts';
 import { findLossyNumber } from './lossy-numbers.ts';
-import { parseLongBody } from './parse-body.ts';
 import { isEncodedUTF8 } from './utf8.ts';
 
 export interface Body {
   value: unknown;
   bytes: number;
-  /** The first place that cannot be stored, in a body that was parsed in pieces. Other bodies are not checked yet. */
+  /** The first place that is refused, in a body that was parsed in pieces. Other bodies are not checked yet. */
   unstorable?: Unstorable | null;
 }
 
-/**
- * Reads a body. `mayParse` is asked once the whole text has arrived, with its length, so that a slow sender does not
- * hold up others.
- */
-export type ReadBody = (
-  request: Request,
-  response: Response,
-  mayParse?: (bytes: number) => Promise<void> | undefined,
-) => Promise<Body>;
+interface ReadOptions {
+  /** Is asked once the whole text has arrived, with its length, so that a slow sender does not hold up others. */
+  mayParse?: (bytes: number) => Promise<void> | undefined;
+  /** Values that the body may have in its lists and objects. */
+  maxParts?: number;
+}
+
+/** Reads a body. */
+export type ReadBody = (request: Request, response: Response, options?: ReadOptions) => Promise<Body>;
 
 /**
  * Reads a JSON or URL-encoded body when a route asks for it, which is after authentication: an unauthenticated client neither
@@ -80,12 +80,12 @@ export function bodyReader({ maxBytes }: { maxBytes: number }): ReadBody {
     return { value: request.body, bytes: 0 };
   }
 
-  return async (request, response, mayParse = () => undefined) => {
+  return async (request, response, { mayParse = () => undefined, maxParts } = {}) => {
     const text = await readText(request, response);
     await mayParse(text?.length ?? 0);
     if (!text) return parseForm(request, response);
     const json = request.body as string;
-    const parsed = await parse(json);
+    const parsed = await parse(json, maxParts);
     request.body = parsed.value;
     const fault = await findLossyNumber(json);
     if (fault) throw new AppError('VALIDATION_ERROR', fault);
@@ -106,9 +106,9 @@ function readFields(text: string): JsonObject {
   return listFields(new URLSearchParams(`?${text}`));
 }
 
-async function parse(text: string): Promise<Pick<Body, 'value' | 'unstorable'>> {
+async function parse(text: string, maxParts: number | undefined): Promise<Pick<Body, 'value' | 'unstorable'>> {
   try {
-    if (text.length > AT_ONCE) return await parseLongBody(text);
+    if (text.length > AT_ONCE) return await parseStorable(text, { maxParts });
     return { value: text === '' ? {} : JSON.parse(text) };
   } catch (error) {
     throw new AppError('INVALID_REQUEST', describeSyntax(error as SyntaxError));

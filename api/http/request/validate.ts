@@ -43,7 +43,9 @@ export function* validation(
     issues.push(...own);
     unlisted += Math.max(found - own.length, 0);
     yield;
-    const { fields, count } = refusedFields(check, unknownFieldPolicy);
+    // Of a large value that is refused anyway, the fields that its schema does not know would take longer than its parsing.
+    const isEnough = own.length > 0 && check.unstorable !== undefined;
+    const { fields, count } = isEnough ? NONE : refusedFields(check, unknownFieldPolicy);
     issues.push(...asIssues(fields));
     unlisted += count - fields.length;
     values.push(value);
@@ -73,19 +75,20 @@ function* read({
   return { issues, count: result.count };
 }
 
+const NONE: UnknownFields = { fields: [], count: 0 };
+
 /** Returns unknown fields that are errors; reports the others in the response. */
 function refusedFields(
   { part, schema, value, isUpdate }: Check,
   unknownFieldPolicy: UnknownFieldPolicy,
 ): UnknownFields {
-  const none: UnknownFields = { fields: [], count: 0 };
   // The path has only the parameters that its route names.
-  if (part === 'params' || (part === 'body' && !schema)) return none;
+  if (part === 'params' || (part === 'body' && !schema)) return NONE;
   const reader = schema ?? NoFields;
   const unknown = refuseTooDeep(() => findUnknownFields([reader], value));
   if (unknownFieldPolicy.isStrict || (isUpdate && knowsNoKey(reader, value))) return unknown;
   reportUnknown(unknownFieldPolicy, unknown);
-  return none;
+  return NONE;
 }
 
 /** The query of a route without parameters. */

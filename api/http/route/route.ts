@@ -23,6 +23,8 @@ interface Shapes<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType, 
   params?: P;
   query?: Q;
   body?: B;
+  /** The body carries data, of any number of values. Other bodies are settings, of at most `MAX_PARTS`. */
+  takesData?: true;
   /** Names that the client may use for fields in errors of a handler; the error is sent with the name that the client used. */
   aliases?: FieldAliases;
   /** Takes one file in the place of a body; the handler reads it (`file()`) after the permission check. */

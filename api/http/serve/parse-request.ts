@@ -5,6 +5,7 @@ import type { FlowKey } from '#shared/concurrency/fair-queue.ts';
 import type { Reservation } from '#shared/concurrency/memory-budget.ts';
 import { withReservation } from '#shared/concurrency/work-context.ts';
 import { AppError } from '#shared/core/errors.ts';
+import { MAX_PARTS } from '#shared/core/unstorable.ts';
 import { type Body, bodyReader, LARGE_BYTES } from '../request/body.ts';
 import { refuseDisconnected } from '../request/request-signal.ts';
 import { reportUnknown } from '../request/unknown-field-policy.ts';
@@ -45,7 +46,8 @@ async function parseContent(
   const mayParse = (size?: number) => eventLoop.start(flow, size)?.then(() => refuseDisconnected(response));
   if (!route.body) await mayParse();
   const none: Body = { value: undefined, bytes: 0 };
-  const { value, bytes, unstorable } = route.body ? await readBody(request, response, mayParse) : none;
+  const options = { mayParse, ...(!route.takesData && { maxParts: MAX_PARTS }) };
+  const { value, bytes, unstorable } = route.body ? await readBody(request, response, options) : none;
   const isUpdate = route.method === 'patch' || route.method === 'put';
   const steps = validation(
     [

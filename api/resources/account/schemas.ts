@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { JsonObject } from '#shared/core/json.ts';
+import { Settings } from '#shared/core/json.ts';
 import { looseObject } from '#shared/core/record.ts';
 import { idOf } from '#shared/core/schema/reference.ts';
 import { exampleSignIn, exampleUser, exampleUserConfig } from './examples.ts';
@@ -21,7 +21,7 @@ export const User = z
   .meta({ id: 'User', examples: [exampleUser] });
 
 export const UserConfigUpdate = z
-  .object({ config: JsonObject })
+  .object({ config: Settings })
   .meta({ id: 'UserConfigUpdate', examples: [{ config: exampleUserConfig.config }] });
 
 export const UserConfig = z

@@ -16,6 +16,7 @@ export const streamChat = tenantRoute({
     'Answers the last message as server-sent events in the UI-message protocol of the AI SDK, for `useChat`. The conversation is what is stored in the session. When the client goes away the answer ends, unless it is `resumable`. The error of an answer that has said nothing yet is the answer to the request.',
   permission: 'ai.execute',
   object: () => 'ai:*',
+  takesData: true,
   body: ChatRequest,
   produces: 'text/event-stream',
   response: z.object({}),

@@ -16,6 +16,7 @@ export const runPageQuery = tenantRoute({
   permission: 'appPage.read',
   object: ({ params }) => `appPage:${params.appPageID}`,
   params: QueryAlias,
+  takesData: true,
   body: PageInputs,
   aliases: runAliases,
   response: DataQueryResponse,

@@ -13,6 +13,7 @@ export const runPageWorkflow = tenantRoute({
   object: ({ params }) => `appPage:${params.appPageID}`,
   params: WorkflowAlias,
   query: WaitQuery,
+  takesData: true,
   body: PageInputs,
   aliases: runAliases,
   response: PageExecution,

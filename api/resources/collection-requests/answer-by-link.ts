@@ -74,6 +74,7 @@ export const submitForm = publicRoute({
   summary: 'Answer a form by its link',
   description:
     'Sends the data a run waits for, without signing in. The first answer counts, whether it comes by link or not: a later one is 409 `CONFLICT`.',
+  takesData: true,
   body: Submission,
   response: z.object({ message: Message }),
 
@@ -91,6 +92,7 @@ export const submitFormPage = publicRoute({
   summary: 'Answer a form from its page',
   description:
     'What the page of a form sends in a browser that runs no script: its fields as `application/x-www-form-urlencoded`, each a text. The answer is a page; if a value is wrong, it is 400 and the form again, filled in.',
+  takesData: true,
   body: SentFields,
   produces: 'text/html',
   response: z.object({}),

@@ -16,6 +16,7 @@ export const submitCollection = tenantRoute({
   permission: 'workflow.execute',
   filter: true,
   params: CollectionRequestID,
+  takesData: true,
   body: Submission,
   // No idempotency key is needed: the first submission to a request counts.
   idempotent: false,

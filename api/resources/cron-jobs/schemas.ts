@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { faultOfExpression, isTimezone } from '#shared/core/cron-calendar.ts';
-import { JsonObject } from '#shared/core/json.ts';
+import { JsonObject, Settings } from '#shared/core/json.ts';
 import { quote } from '#shared/core/quote.ts';
 import { looseObject } from '#shared/core/record.ts';
 import { differing } from '#shared/core/schema/field-aliases.ts';
@@ -42,7 +42,7 @@ const Timezone = z
   })
   .meta({ description: 'A time zone of the IANA, such as `Europe/Berlin`; the clock that the schedule is read by' });
 
-const ConfigGiven = JsonObject.describe('`workflowID` or `dataQueryID`, by the type, and `inputValues`');
+const ConfigGiven = Settings.describe('`workflowID` or `dataQueryID`, by the type, and `inputValues`');
 
 const own = {
   cronJobTitle: Title,

@@ -19,6 +19,7 @@ interface DatabaseRoute<P extends z.ZodType, Q extends z.ZodType, B extends z.Zo
   params?: P;
   query?: Q;
   body?: B;
+  takesData?: true;
   aliases?: FieldAliases;
   response: R;
   status?: 201;

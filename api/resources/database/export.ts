@@ -19,6 +19,7 @@ export const exportRows = tenantRoute({
   permission: 'database.rowList',
   params: TableName,
   query: ExportQuery,
+  takesData: true,
   body: RowsExport,
   aliases: exportAliases,
   produces: 'text/csv',

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { JsonObject } from '#shared/core/json.ts';
+import { Settings } from '#shared/core/json.ts';
 import { looseObject } from '#shared/core/record.ts';
 import { idOf } from '#shared/core/schema/reference.ts';
 import { datasourceTypes } from '#shared/datasources/types/index.ts';
@@ -32,7 +32,7 @@ export const DatasourceCreate = z
   .object({
     datasourceTitle: Title,
     datasourceType: Type,
-    datasourceOptions: JsonObject,
+    datasourceOptions: Settings,
     ...described,
   })
   .meta({ id: 'DatasourceCreate', examples: [exampleDatasourceCreate] });
@@ -45,7 +45,7 @@ export const DatasourceUpdate = z
   .object({
     datasourceTitle: Title.optional(),
     datasourceType: Type.optional(),
-    datasourceOptions: JsonObject.optional(),
+    datasourceOptions: Settings.optional(),
     ...described,
   })
   .meta({ id: 'DatasourceUpdate', examples: [exampleDatasourceUpdate] });
@@ -53,7 +53,7 @@ export const DatasourceUpdate = z
 export const DatasourceTest = z
   .object({
     datasourceType: Type,
-    datasourceOptions: JsonObject,
+    datasourceOptions: Settings,
     datasourceID: idOf('datasource')
       .nullish()
       .describe('The stored datasource whose secrets a mask in the options stands for'),

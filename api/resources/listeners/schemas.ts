@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { JsonObject } from '#shared/core/json.ts';
+import { Settings } from '#shared/core/json.ts';
 import { looseObject } from '#shared/core/record.ts';
 import { idOf } from '#shared/core/schema/reference.ts';
 import { ActionType } from '#shared/triggers/listeners/actions.ts';
@@ -25,7 +25,7 @@ export const ActionID = z.object({ listenerID: idOf('listener'), actionID: idOf(
 
 const MAX_ACTIONS = 50;
 
-const ActionConfig = JsonObject.describe('The fields depend on `actionType`: see `getListenerSchemas`');
+const ActionConfig = Settings.describe('The fields depend on `actionType`: see `getListenerSchemas`');
 const actionFields = {
   isEnabled: z.boolean().optional(),
   orderIndex: z.int().min(0).max(1_000_000).optional().describe('Actions go in this order; default: after the others'),
@@ -45,7 +45,7 @@ const Endpoint = z.union([z.literal('').transform(() => null), EndpointPath]).nu
 
 const settings = {
   listenerDescription: z.string().max(10_000).nullish(),
-  listenerConfig: JsonObject.optional().describe('The fields depend on `listenerType`: see `getListenerSchemas`'),
+  listenerConfig: Settings.optional().describe('The fields depend on `listenerType`: see `getListenerSchemas`'),
   status: z.enum(['inactive', 'active']).optional(),
   endpointPath: Endpoint.describe(
     'What follows the tenant in the URL of a webhook, with parameters such as `:orderID`',

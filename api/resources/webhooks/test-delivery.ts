@@ -25,6 +25,7 @@ export const sendTestDelivery = tenantRoute({
   object: ({ params }) => `listener:${params.listenerID}`,
   params: TestedListener,
   query: TestDeliveryQuery,
+  takesData: true,
   body: TestDelivery,
   response: TestDelivered,
   idempotent: false,

@@ -1,6 +1,8 @@
 import { z } from 'zod';
+import { atMostParts, hasMoreParts, MAX_SETTINGS } from '#shared/core/json.ts';
 import { within } from '#shared/core/schema/issues.ts';
 import { idOf } from '#shared/core/schema/reference.ts';
+import { MAX_PARTS, tooManyParts } from '#shared/core/unstorable.ts';
 import { WorkflowEdge, WorkflowNode } from '#shared/workflow/graph/graph.ts';
 import { definitionIssues } from '#shared/workflow/inputs.ts';
 import { keyIssues } from '#shared/workflow/limits.ts';
@@ -20,7 +22,14 @@ import {
   exampleWorkflowUpdate,
 } from './examples.ts';
 
-export const Nodes = z.array(WorkflowNode.meta({ id: 'WorkflowNode' })).max(5_000);
+export const Nodes = z
+  .array(WorkflowNode.meta({ id: 'WorkflowNode' }))
+  .max(5_000)
+  .check(atMostParts(MAX_PARTS))
+  .check(({ value, issues }) => {
+    const at = value.findIndex((node) => hasMoreParts(node, MAX_SETTINGS));
+    if (at >= 0) issues.push({ code: 'custom', path: [at], input: value[at], message: tooManyParts(MAX_SETTINGS) });
+  });
 
 export const Edges = z.array(WorkflowEdge.meta({ id: 'WorkflowEdge' })).max(20_000);
 

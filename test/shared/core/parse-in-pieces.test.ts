@@ -1,6 +1,6 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { describeSyntax } from '#api/http/request/client-error.ts';
-import { parseLongBody } from '#api/http/request/parse-body.ts';
+import { parseStorable } from '#shared/concurrency/parse-storable.ts';
 import { parseInPieces } from '#shared/core/parse-in-pieces.ts';
 import { hostileValues } from '#test/support/hostile-bodies.ts';
 
@@ -37,7 +37,7 @@ describe('a long text', () => {
   test('keeps the last of two fields of one name, and `__proto__` as an own field', async () => {
     const text = `{"a":1,"b":${list('1')},"a":2,"__proto__":${list('2')},"c":{"\\u005f_proto__":{"x":1},"d":3},"e":${list('4')},"__proto__":5}`;
 
-    const { value } = (await parseLongBody(text)) as { value: Record<string, unknown> };
+    const { value } = (await parseStorable(text)) as { value: Record<string, unknown> };
 
     expect(Object.keys(value)).toEqual(['a', 'b', '__proto__', 'c', 'e']);
     expect([value.a, Object.getPrototypeOf(value) === Object.prototype]).toEqual([2, true]);
@@ -77,7 +77,7 @@ test('a text that ends too early is said to', () => {
 test('of a body, what cannot be stored is named by its path', async () => {
   const half = '"\\ud800"';
   const message = 'must not contain the character NUL or half of a surrogate pair';
-  const faultOf = async (text: string) => (await parseLongBody(text)).unstorable;
+  const faultOf = async (text: string) => (await parseStorable(text)).unstorable;
 
   expect(await faultOf(`{"a":[${list('1')},{"b":[${'1,'.repeat(LONG / 2)}${half}]}]}`)).toEqual({
     path: ['a', '1', 'b', String(LONG / 2)],
@@ -89,4 +89,37 @@ test('of a body, what cannot be stored is named by its path', async () => {
   expect(await faultOf(levels(199))).toBeNull();
   expect((await faultOf(levels(200)))?.message).toBe('must not be nested deeper than 200 levels');
   expect((await faultOf('['.repeat(LONG)))?.message).toBe('must not be nested deeper than 200 levels');
+});
+
+describe('a body is refused before it is parsed', () => {
+  const keysOf = (count: number) => Array.from({ length: count }, (_, n) => `"k${n}":{}`).join(',');
+  const faultOf = async (text: string, maxParts?: number) => {
+    using parsing = vi.spyOn(JSON, 'parse');
+    const { unstorable } = await parseStorable(text, { maxParts });
+    return { unstorable, parsed: Math.max(0, ...parsing.mock.calls.map(([part]) => part.length)) };
+  };
+
+  test('with more keys in one object than allowed, which is named by its path', async () => {
+    const text = `{"a":{},"b \\"":[1,{"x":{}, "c":{${keysOf(50_001)}}}]}`;
+
+    const { unstorable, parsed } = await faultOf(text);
+
+    expect(unstorable?.path).toEqual(['b "', '1', 'c']);
+    expect(unstorable?.message).toMatch(/^must not have more than 50,000 keys in one object/);
+    expect(parsed).toBeLessThan(20);
+  });
+
+  test('but not with as many keys as allowed in each of several', async () => {
+    expect((await faultOf(`[{${keysOf(50_000)}},{${keysOf(50_000)}}]`)).unstorable).toBeNull();
+  });
+
+  test('with more values than allowed, and not for a list of data', async () => {
+    const text = `{"a":${list('{}')}}`;
+
+    const { unstorable, parsed } = await faultOf(text, 10_000);
+
+    expect(unstorable).toMatchObject({ path: [], message: expect.stringMatching(/^must not have more than/) });
+    expect(parsed).toBe(0);
+    expect((await faultOf(text)).unstorable).toBeNull();
+  });
 });

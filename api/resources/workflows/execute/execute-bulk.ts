@@ -31,6 +31,7 @@ export const executeWorkflowBulk = tenantRoute({
   params: WorkflowID,
   withWorkflow: true,
   query: BulkQuery,
+  takesData: true,
   body: WorkflowBulk,
   response: BulkAnswer,
   idempotent: 'handler',

@@ -17,6 +17,7 @@ export const executeWorkflow = tenantRoute({
   params: WorkflowID,
   withWorkflow: true,
   query: ExecuteQuery,
+  takesData: true,
   body: WorkflowExecute,
   aliases: runAliases,
   response: Execution,

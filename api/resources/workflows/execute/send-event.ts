@@ -10,6 +10,7 @@ export const sendWorkflowEvent = tenantRoute({
     'Gives the event to every node that waits for its name and key, in runs of workflows that the caller may execute, and names the runs that it reached. It is remembered for nodes that begin to wait later; each run takes it once.',
   permission: 'workflow.execute',
   filter: true,
+  takesData: true,
   body: WorkflowEvent,
   response: EventSent,
   idempotent: 'handler',

@@ -26,6 +26,7 @@ export const testWorkflow = tenantRoute({
     { permission: 'workflow.test', object: `workflow:${(given ?? saved).workflowID ?? '*'}` },
     ...(given ? authorAccess(given.nodes) : []),
   ],
+  takesData: true,
   body: WorkflowTest,
   aliases: testAliases,
   response: z.object({ instanceID: z.uuid(), isTest: z.literal(true) }),

@@ -31,6 +31,7 @@ export const planWorkflow = tenantRoute({
   params: WorkflowID,
   withWorkflow: true,
   query: PlanQuery,
+  takesData: true,
   body: WorkflowPlan,
   aliases: runAliases,
   response: WorkflowPlanned,
