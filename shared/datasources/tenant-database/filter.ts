@@ -21,6 +21,9 @@ export type Operator = (typeof operators)[number];
 
 const MAX_LEVELS = 20;
 const MAX_CONDITIONS = 500;
+/** Objects in AND, OR and NOT, which need no condition in them. */
+const MAX_OBJECTS = 5_000;
+const MAX_FAULTS = 20;
 
 interface Fault {
   path: (string | number)[];
@@ -65,22 +68,34 @@ function narrows(filter: DatabaseFilter, { isNegated }: { isNegated: boolean }):
 function parse(value: JsonObject): { filter: DatabaseFilter; faults: Fault[] } {
   const faults: Fault[] = [];
   let conditions = 0;
+  let objects = 0;
   const refuse = (path: Fault['path'], message: string) => {
-    if (faults.length < 20) faults.push({ path, message });
+    if (faults.length < MAX_FAULTS) faults.push({ path, message });
     return { all: [] };
   };
+  /** Reads parts until there are too many of them, or of their faults: a body of five megabytes may have a million. */
+  function readEach<Part>(parts: readonly Part[], read: (part: Part, at: number) => DatabaseFilter): DatabaseFilter[] {
+    const filters: DatabaseFilter[] = [];
+    for (const [at, part] of parts.entries()) {
+      if (conditions > MAX_CONDITIONS || objects > MAX_OBJECTS || faults.length === MAX_FAULTS) break;
+      filters.push(read(part, at));
+    }
+    return filters;
+  }
 
   function readObject(from: Json, path: Fault['path']): DatabaseFilter {
     if (!isJsonObject(from)) return refuse(path, 'must be an object');
     if (path.length > MAX_LEVELS) return refuse(path, `must not be nested deeper than ${MAX_LEVELS} levels`);
-    return { all: Object.entries(from).map(([key, inner]) => readEntry(key, inner, [...path, key])) };
+    objects += 1;
+    if (objects > MAX_OBJECTS) return refuse(path, `must be one of at most ${MAX_OBJECTS} objects`);
+    return { all: readEach(Object.keys(from), (key) => readEntry(key, from[key] ?? null, [...path, key])) };
   }
 
   function readEntry(key: string, inner: Json, path: Fault['path']): DatabaseFilter {
     if (key === 'NOT') return { not: readObject(inner, path) };
     if (key !== 'AND' && key !== 'OR') return readColumn(key, inner, path);
     if (!Array.isArray(inner) || inner.length === 0) return refuse(path, 'must be a list of at least one filter');
-    const parts = inner.map((part, at) => readObject(part, [...path, at]));
+    const parts = readEach(inner, (part, at) => readObject(part, [...path, at]));
     return key === 'AND' ? { all: parts } : { any: parts };
   }
 
@@ -88,9 +103,10 @@ function parse(value: JsonObject): { filter: DatabaseFilter; faults: Fault[] } {
     if (!isJsonObject(inner) || Object.keys(inner).length === 0)
       return refuse(path, `must be {operator: value} with an operator of ${operators.join(', ')}`);
     return {
-      all: Object.entries(inner).map(([name, value]) => {
+      all: readEach(Object.keys(inner), (name) => {
+        const value = inner[name] ?? null;
         conditions += 1;
-        if (conditions === MAX_CONDITIONS) refuse(path, `must be one of at most ${MAX_CONDITIONS} conditions`);
+        if (conditions > MAX_CONDITIONS) return refuse(path, `must be one of at most ${MAX_CONDITIONS} conditions`);
         const operator = operators.find((known) => known === name.toUpperCase());
         if (!operator) return refuse([...path, name], `is not an operator; expected one of ${operators.join(', ')}`);
         const fault = faultOf(operator, value);

@@ -50,3 +50,17 @@ test.each([['"id = 1"'], ['["id"]'], ['null'], ['1']])('%s is not a filter', (te
     { message: expect.stringContaining('must be a filter') },
   ]);
 });
+
+test.each([
+  ['conditions', { id: { '=': 1 } }, 500],
+  ['objects', {}, 5_000],
+])('of a list of very many %s the first are read, and the rest is refused unread', (what, part, limit) => {
+  const parts = (count: number) => Array.from({ length: count }, () => part);
+  const many: object[] = parts(2 * limit);
+  Object.defineProperty(many, limit + 10, { get: () => expect.unreachable() });
+
+  const { error } = DatabaseFilterObject.safeParse({ OR: many });
+
+  expect(error?.issues[0]?.message).toBe(`must be one of at most ${limit} ${what}`);
+  expect(DatabaseFilterObject.safeParse({ OR: parts(limit - 1) }).success).toBe(true);
+});
