@@ -4,7 +4,7 @@ import { MASK } from '#shared/core/schema/secret.ts';
 import type { WebhookOptions } from '#shared/datasources/types/webhook.ts';
 import type { NewEvent } from '#shared/triggers/listeners/event-recorder.ts';
 import type { ReadListener } from '#shared/triggers/listeners/listener-reader.ts';
-import { orderKeyOf } from '#shared/triggers/listeners/order-key.ts';
+import { readOrderKey } from '#shared/triggers/listeners/order-key.ts';
 import { requireUsable } from '#shared/triggers/listeners/require-usable.ts';
 import { runIDOf } from '#shared/triggers/listeners/run-id.ts';
 import type { WebhookConfig } from '#shared/triggers/listeners/types/webhook.ts';
@@ -47,7 +47,7 @@ export async function acceptDelivery(context: Receiving, proven: Proven, left: A
   const contentType = textOf(delivery.headers['content-type']);
   requireUsable({ params, query: sent.query, contentType, body: delivery.body });
   await requireCapacity(context, tenantID, delivery.body.length);
-  const event = eventOf(proven);
+  const event = await eventOf(proven);
   const bound = config.answerMode === 'result' ? listener.actions.find(startsWorkflow) : undefined;
   if (bound) {
     const reply = await waitForRun({ context, left, listener, config, event, actionID: bound.id });
@@ -73,7 +73,7 @@ async function requireCapacity({ runs: { ingestion } }: Receiving, tenantID: str
   if (refusal) throw refusal;
 }
 
-function eventOf({ delivery, sent, listener, params, options, config, signed }: Proven): NewEvent {
+async function eventOf({ delivery, sent, listener, params, options, config, signed }: Proven): Promise<NewEvent> {
   const { header, parameter } = credentialOf(options);
   const query = withoutCredential(delivery.query, parameter) ?? sent.query;
   const event = {
@@ -88,11 +88,11 @@ function eventOf({ delivery, sent, listener, params, options, config, signed }: 
     headers: shownHeaders(sent.rawHeaders, header),
     body: delivery.body,
   };
-  const orderKey = orderKeyOf(config.orderBy, { ...event, receivedAt: new Date(), meta: null });
+  const orderKey = await readOrderKey(config.orderBy, { ...event, receivedAt: new Date(), meta: null });
   return {
     ...event,
     ...(orderKey !== undefined && { orderKey }),
-    dedup: dedupOf(delivery, { options, config, signed }),
+    dedup: await dedupOf(delivery, { options, config, signed }),
   };
 }
 

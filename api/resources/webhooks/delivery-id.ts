@@ -2,7 +2,7 @@ import { createHash, hash } from 'node:crypto';
 import type { WebhookOptions } from '#shared/datasources/types/webhook.ts';
 import type { NewEvent } from '#shared/triggers/listeners/event-recorder.ts';
 import type { WebhookConfig } from '#shared/triggers/listeners/types/webhook.ts';
-import { fieldOf, jsonOf } from './json-field.ts';
+import { readField } from './json-field.ts';
 import { type Delivery, type SignedParts, textOf } from './signatures.ts';
 
 interface Settings {
@@ -13,8 +13,8 @@ interface Settings {
 }
 
 /** The key by which a delivery is compared with earlier ones of its listener; undefined if it is compared with none. */
-export function dedupOf(delivery: Delivery, settings: Settings): NewEvent['dedup'] {
-  const found = idOf(delivery, settings);
+export async function dedupOf(delivery: Delivery, settings: Settings): Promise<NewEvent['dedup']> {
+  const found = await idOf(delivery, settings);
   const text = found?.id ?? '';
   if (!found || text === '') return undefined;
   return {
@@ -32,7 +32,7 @@ interface DeliveryID {
   isClaimed: boolean;
 }
 
-function idOf(delivery: Delivery, { options, config, signed }: Settings): DeliveryID | undefined {
+async function idOf(delivery: Delivery, { options, config, signed }: Settings): Promise<DeliveryID | undefined> {
   const { dedupBy, dedupField } = config;
   const { headers, query, body } = delivery;
   if (dedupBy === 'none') return undefined;
@@ -49,17 +49,19 @@ function claimed(value: string | string[] | undefined): DeliveryID {
  * The id that the signature covers, or else a digest of all that it covers. A header that is not signed is no id: the sender of a replay
  * chooses it. Of senders that are not known, only those that send ids expect equal deliveries to be one.
  */
-function signedID(delivery: Delivery, { authType }: WebhookOptions, signed: SignedParts): DeliveryID {
-  const own = ownIDs[authType]?.(delivery) ?? '';
+async function signedID(delivery: Delivery, { authType }: WebhookOptions, signed: SignedParts): Promise<DeliveryID> {
+  const own = (await ownIDs[authType]?.(delivery)) ?? '';
   const sendsIDs = authType !== 'hmac' || textOf(delivery.headers['idempotency-key']) !== '';
   return { id: own === '' ? digestOf(signed) : own, isClaimed: sendsIDs };
 }
 
+type OwnID = (delivery: Delivery) => string | Promise<string | undefined>;
+
 /** Ids of providers that sign them. */
-const ownIDs: Readonly<Partial<Record<WebhookOptions['authType'], (delivery: Delivery) => string | undefined>>> = {
+const ownIDs: Readonly<Partial<Record<WebhookOptions['authType'], OwnID>>> = {
   standard_webhooks: ({ headers }) => textOf(headers['webhook-id'] ?? headers['svix-id']),
-  stripe: ({ body }) => fieldOf(jsonOf(body), 'id'),
-  slack: ({ body }) => fieldOf(jsonOf(body), 'event_id'),
+  stripe: ({ body }) => readField(body, 'id'),
+  slack: ({ body }) => readField(body, 'event_id'),
 };
 
 function digestOf(signed: SignedParts): string {

@@ -1,11 +1,26 @@
+import { parseJSON } from '#shared/concurrency/parse-json.ts';
 import { isJsonObject, type Json } from '#shared/core/json.ts';
 
-/** The value of a body of JSON; null if it is not JSON. */
+/** No provider sends a longer handshake. A stranger might, and to parse five megabytes holds the event loop for half a second. */
+const MAX_HANDSHAKE = 20_000;
+
+/** The value of a body of JSON that may be a handshake; null if it is not JSON, or too long for one. */
 export function jsonOf(body: Buffer): Json {
+  if (body.length > MAX_HANDSHAKE) return null;
   try {
     return JSON.parse(body.toString('utf8'));
   } catch {
     return null;
+  }
+}
+
+/** The text at a path of a body of JSON of any length. */
+export async function readField(body: Buffer, path: string): Promise<string | undefined> {
+  try {
+    // Safe: JSON has nothing else.
+    return fieldOf((await parseJSON(body.toString('utf8'))) as Json, path);
+  } catch {
+    return undefined;
   }
 }
 

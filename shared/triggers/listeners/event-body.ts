@@ -70,8 +70,12 @@ function parsed(text: string): Json {
   try {
     return readJSON(text);
   } catch (error) {
-    const why =
-      error instanceof TooDeep ? `is nested deeper than ${MAX_LEVELS} levels` : 'is not JSON, as its type says';
-    throw new AppError('VALIDATION_ERROR', `The body ${why}`, { cause: error });
+    throw notJSON(error);
   }
+}
+
+/** The error for a body whose type says that it is JSON, and that could not be parsed. */
+export function notJSON(cause: unknown): AppError {
+  const why = cause instanceof TooDeep ? `is nested deeper than ${MAX_LEVELS} levels` : 'is not JSON, as its type says';
+  return new AppError('VALIDATION_ERROR', `The body ${why}`, { cause });
 }

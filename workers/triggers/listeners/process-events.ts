@@ -19,15 +19,14 @@ import type { Events } from '#shared/runs/send-event.ts';
 import { createCountedQuota } from '#shared/tenants/counted-quotas.ts';
 import type { FlowKeys } from '#shared/tenants/creators.ts';
 import { LARGE_BODY } from '#shared/triggers/listeners/deferred-events.ts';
-import { eventOf } from '#shared/triggers/listeners/event.ts';
 import { NOTE_ACTION, READ_BODIES, READ_EVENTS, SMALL_BODY } from '#shared/triggers/listeners/event-rows.ts';
 import {
   callerOfListener,
   type ListenerReader,
   type ReadListener,
 } from '#shared/triggers/listeners/listener-reader.ts';
+import { readEvent } from '#shared/triggers/listeners/read-event.ts';
 import type { ReleaseNext } from '#shared/triggers/listeners/release-next.ts';
-import { requireStorable } from '#shared/triggers/listeners/require-usable.ts';
 import { runIDOf } from '#shared/triggers/listeners/run-id.ts';
 import type { Queries } from '../../datasources/queries/queries.ts';
 import type { Sandbox } from '../../sandbox/pool.ts';
@@ -112,8 +111,7 @@ export function createEventProcessing(needs: Needs): EventProcessing {
   async function attempt(recorded: OpenEvent, listener: ReadListener, signal: AbortSignal): Promise<Attempted> {
     const { id: eventID, tenantID, listenerID, source, receivedAt, awaitedBy } = recorded;
     const caller = callerOfListener(listener);
-    const event = eventOf(recorded);
-    requireStorable(event);
+    const event = await readEvent(recorded);
     const context = { eventID, tenantID, listenerID, source, receivedAt, event, caller, awaitedBy, signal };
     const note = async (actionID: string, record: ActionRecord) => {
       const values = [eventID, actionID, storableJSON(JSON.stringify(record))];

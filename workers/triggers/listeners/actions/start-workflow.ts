@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { Rights } from '#shared/access/policy/rights.ts';
 import { createBatcher } from '#shared/concurrency/batcher.ts';
+import { writeJSON } from '#shared/concurrency/write-json.ts';
 import type { Caller } from '#shared/core/caller.ts';
 import { AppError } from '#shared/core/errors.ts';
 import { isJsonObject } from '#shared/core/json.ts';
@@ -71,6 +72,8 @@ export function createStartWorkflow({ pool, rights }: Needs): RunAction {
     const filled = inputValues && resolveTemplates(inputValues, event, { root: 'event' });
     const values = isJsonObject(filled) ? filled : { event };
     const input = resolveInputs(options.inputDefinitions, values, { field: 'inputValues' });
+    // The transaction that accepts the run writes it without a pause.
+    await writeJSON(input);
     const run = {
       id: runIDOf(eventID, actionID),
       tenantID,
