@@ -1,4 +1,5 @@
 import { queryOptions, useQuery } from '@tanstack/react-query';
+import { useEffect } from 'react';
 import { useMay } from './may.ts';
 import { meRead } from './reads.ts';
 import { body, rest } from './rest.ts';
@@ -41,12 +42,37 @@ export function administratorsRead(tenantID: string) {
   });
 }
 
+interface ReadNames {
+  data: ReadonlyMap<string, string> | undefined;
+  refetch: () => unknown;
+}
+
+/** Ids for which names were read again. What is deleted stays without a name. */
+const sought = new Set<string>();
+
+/** Finds names that were read before. One that they lack may be younger, so they are read once more for it. */
+function useNames(tenantID: string, { data, refetch }: ReadNames): (id: string) => string | undefined {
+  const lacking = new Set<string>();
+  useEffect(() => {
+    const fresh = [...lacking].filter((one) => !sought.has(one));
+    if (fresh.length === 0) return;
+    for (const one of fresh) sought.add(one);
+    void refetch();
+  });
+  return (id) => {
+    const name = data?.get(id);
+    if (data && name === undefined) lacking.add(`${tenantID} ${id}`);
+    return name;
+  };
+}
+
 /** "you", or the address of a member. Callers who may not list members see the end of the id. */
 export function useMemberNames(tenantID: string): (userID: string) => string {
   const may = useMay();
   const { data: me } = useQuery(meRead);
-  const { data } = useQuery({ ...membersRead(tenantID), enabled: may('user.list') });
-  return (userID) => (userID === me?.userID ? 'you' : (data?.get(userID) ?? `member ${userID.slice(-8)}`));
+  // A colleague who was invited has an id only after signing in.
+  const nameOf = useNames(tenantID, useQuery({ ...membersRead(tenantID), enabled: may('user.list') }));
+  return (userID) => (userID === me?.userID ? 'you' : (nameOf(userID) ?? `member ${userID.slice(-8)}`));
 }
 
 /** Names of API keys by their ids. */
@@ -66,9 +92,9 @@ function keyNamesRead(tenantID: string) {
 export function useAuthorNames(tenantID: string): (userID: string | null, apiKeyID: string | null) => string {
   const may = useMay();
   const nameOf = useMemberNames(tenantID);
-  const { data } = useQuery({ ...keyNamesRead(tenantID), enabled: may('apikey.list') });
+  const keyNameOf = useNames(tenantID, useQuery({ ...keyNamesRead(tenantID), enabled: may('apikey.list') }));
   return (userID, apiKeyID) => {
     const person = userID === null ? 'an author who is not known' : nameOf(userID);
-    return apiKeyID === null ? person : `API key ${data?.get(apiKeyID) ?? apiKeyID.slice(-8)} of ${person}`;
+    return apiKeyID === null ? person : `API key ${keyNameOf(apiKeyID) ?? apiKeyID.slice(-8)} of ${person}`;
   };
 }

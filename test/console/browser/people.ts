@@ -112,6 +112,10 @@ export function peopleTests(stage: () => Stage): void {
     const name = `Clerk ${Date.now()}`;
     const email = `bob-${Date.now()}@example.com`;
 
+    // The page reads the names of members before the colleague has one.
+    const names = page.waitForResponse(/\/users\?limit=100$/);
+    await page.goto(cluster.baseURL + path('/audit'));
+    await names;
     await go(path('/roles'));
     await page.getByRole('button', { name: 'New role' }).click();
     await page.getByRole('textbox', { name: 'Name' }).fill(name);
