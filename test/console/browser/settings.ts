@@ -2,14 +2,17 @@ import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/cli
 import { expect, test } from 'vitest';
 import { startMCP } from '#api/mcp/listen.ts';
 import { newID } from '#shared/core/ids.ts';
-import { aWorkflow, chain } from '#test/support/factories.ts';
+import { aTenant, aWorkflow, chain } from '#test/support/factories.ts';
 import { startAIProvider } from '../../servers/ai-provider.ts';
 import { expectAccessible, forgetRefusals, HOSTILE, type Stage } from './stage.ts';
 
 /** Settings of the tenant, and the approvals that one of them asks for. */
 export function settingsTests(stage: () => Stage): void {
   test('calls over MCP wait once a setting says so, are counted in the header, and are approved or refused', async () => {
-    const { cluster, tenant, page, go, path } = stage();
+    const { cluster, page, go, tenant: other } = stage();
+    // The header counts all that waits in a tenant: what other tests have left must not be in it.
+    const tenant = await aTenant(cluster, { creator: other.creator });
+    const path = (rest: string) => `/console/t/${tenant.id}${rest}`;
     const { context, config } = cluster;
     const settings = { ...config, mcp: { ...config.mcp, port: 0 } };
     await using mcp = await startMCP({ config: settings, logger: context.logger, context });
