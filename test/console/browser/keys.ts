@@ -13,9 +13,18 @@ export async function tabTo(page: Page, target: Locator): Promise<void> {
   throw new Error(`Tab does not lead to ${target}`);
 }
 
+/**
+ * Once a list of Mantine is open, a timer of no time sets the marked option back. An arrow before it would mark an option that Enter then
+ * does not choose: it sends the form.
+ */
+export async function markedAnew(page: Page): Promise<void> {
+  await page.evaluate('new Promise((done) => setTimeout(done))');
+}
+
 /** Chooses from an open list by the arrow keys. */
 export async function choose(page: Page, name: string): Promise<void> {
   await page.getByRole('option', { name, exact: true }).waitFor();
+  await markedAnew(page);
   const names = await page.getByRole('option').allInnerTexts();
   const isMarked = () => page.locator('[data-combobox-selected]').getByText(name, { exact: true }).count();
   for (const _ of names) {
