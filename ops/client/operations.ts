@@ -267,7 +267,7 @@ export const operations = {
   startOauth: {"method":"get","path":"/api/v1/oauth/{provider}/auth/{tenantID}","answers":"location"},
   getOauthUrl: {"method":"get","path":"/api/v1/oauth/{provider}/{tenantID}/url"},
   finishOauth: {"method":"get","path":"/api/v1/oauth/{provider}/callback","answers":"blob"},
-  listOauthConnections: {"method":"get","path":"/api/v1/tenants/{tenantID}/oauth-connections","items":"oauthConnections"},
+  listOauthConnections: {"method":"get","path":"/api/v1/tenants/{tenantID}/oauth-connections"},
   getOauthConnection: {"method":"get","path":"/api/v1/tenants/{tenantID}/oauth-connections/{oauthConnectionID}"},
   deleteOauthConnection: {"method":"delete","path":"/api/v1/tenants/{tenantID}/oauth-connections/{oauthConnectionID}"},
   getAiConfig: {"method":"get","path":"/api/v1/tenants/{tenantID}/ai-config"},

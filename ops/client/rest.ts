@@ -4847,7 +4847,7 @@ export interface paths {
         };
         /**
          * List OAuth connections
-         * @description Returns the connected accounts the caller may see, newest first, without their tokens.
+         * @description Returns the connected accounts the caller may see, newest first, without their tokens, and the providers there are.
          *
          *     Permission: `datasource.list`
          */
@@ -13178,6 +13178,8 @@ export interface components {
         };
         OAuthConnectionPage: {
             oauthConnections: components["schemas"]["OAuthConnection"][];
+            /** @description The providers of this deployment, at which accounts can be connected */
+            providers: string[];
             /**
              * @description Absent with `limit` or `cursor`
              * @example 1
@@ -37878,6 +37880,9 @@ export interface operations {
                      *           "createdAt": "2026-03-02T09:30:00.000Z",
                      *           "updatedAt": "2026-03-05T14:05:12.480Z"
                      *         }
+                     *       ],
+                     *       "providers": [
+                     *         "text"
                      *       ],
                      *       "totalCount": 1,
                      *       "totalPages": 1,

@@ -15,17 +15,19 @@ export const oauthConnectionRoutes = [
     method: 'get',
     path: '/oauth-connections',
     summary: 'List OAuth connections',
-    description: 'Returns the connected accounts the caller may see, newest first, without their tokens.',
+    description:
+      'Returns the connected accounts the caller may see, newest first, without their tokens, and the providers there are.',
     permission: 'datasource.list',
     filter: true,
     query: OAuthConnectionList,
     response: OAuthConnections,
 
-    async handle({ query, em, visible }) {
+    async handle({ query, em, visible }, { config }) {
       const { provider } = query;
       const where = { ...(await visible('datasource.read')), ...(provider && { provider }) };
       const { rows, fields } = await findPage(em, OAuthConnectionEntity, { where, query });
-      return { oauthConnections: rows.map(presentConnection), ...fields };
+      const providers = config.oauth.providers.map(({ name }) => name);
+      return { oauthConnections: rows.map(presentConnection), providers, ...fields };
     },
   }),
 

@@ -40,5 +40,9 @@ export const OAuthConnection = z
   .meta({ id: 'OAuthConnection', examples: [exampleConnection] });
 
 export const OAuthConnections = z
-  .object({ oauthConnections: z.array(OAuthConnection), ...pageFields })
+  .object({
+    oauthConnections: z.array(OAuthConnection),
+    providers: z.array(z.string()).describe('The providers of this deployment, at which accounts can be connected'),
+    ...pageFields,
+  })
   .meta({ id: 'OAuthConnectionPage' });

@@ -117,7 +117,8 @@ export function connectedAccountsRead(tenantID: string) {
     queryKey: ['settings', tenantID, 'accounts'],
     queryFn: async () => {
       const params = { path: { tenantID }, query: { pageSize: 100 } };
-      return (await body(rest.GET(CONNECTIONS, { params }))).oauthConnections;
+      const { oauthConnections, providers } = await body(rest.GET(CONNECTIONS, { params }));
+      return { accounts: oauthConnections, providers };
     },
   });
 }

@@ -1,4 +1,4 @@
-import { Button, Group, Skeleton, Stack, Text, TextInput } from '@mantine/core';
+import { Button, Group, Select, Skeleton, Stack, Text } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
 import { type FormEvent, useState } from 'react';
@@ -7,6 +7,7 @@ import type { Schemas } from '../../client/types.ts';
 import { connectAccount } from '../../settings/connect.ts';
 import { Section } from '../../settings/form.tsx';
 import { Confirm } from '../../ui/confirm.tsx';
+import { Empty } from '../../ui/empty.tsx';
 import { May } from '../../ui/may.tsx';
 import { PageTitle } from '../../ui/page.tsx';
 import { Problem } from '../../ui/problem.tsx';
@@ -37,7 +38,7 @@ export function AccountSettingsPage() {
         </div>
       ),
     },
-    { head: 'Provider', cell: ({ provider }) => provider },
+    { head: 'Provider', cell: ({ provider }) => provider.charAt(0).toUpperCase() + provider.slice(1), isWide: true },
     {
       head: 'State',
       cell: ({ status }) => (
@@ -48,7 +49,8 @@ export function AccountSettingsPage() {
     },
     { head: 'Renewed', cell: ({ refreshedAt }) => (refreshedAt ? <Ago at={refreshedAt} /> : 'never'), isWide: true },
     {
-      head: 'Do',
+      head: 'Actions',
+      isPinned: true,
       cell: (row) => (
         <RowMenu
           of={row.name}
@@ -73,24 +75,31 @@ export function AccountSettingsPage() {
         {!data && !error && <Skeleton h={120} />}
         {data && (
           <div className="panel scroller">
-            {data.length === 0 ? (
-              <Text p="xl" ta="center" c="dimmed">
-                No account is connected.
-              </Text>
+            {data.accounts.length === 0 ? (
+              <Empty>
+                No account is connected. An account at another service, such as Google, lets datasources use it in the
+                name of the person who connects it, without a password.
+              </Empty>
             ) : (
               <Table
                 caption="Connected accounts"
                 columns={columns}
-                rows={data}
+                rows={data.accounts}
                 idOf={({ oauthConnectionID }) => oauthConnectionID}
               />
             )}
           </div>
         )}
         {connect.error && <Problem error={connect.error} />}
-        <May permission="datasource.update">
-          <Connect isPending={connect.isPending} onConnect={(provider) => connect.mutate({ provider })} />
-        </May>
+        {data && (
+          <May permission="datasource.update">
+            <Connect
+              providers={data.providers}
+              isPending={connect.isPending}
+              onConnect={(provider) => connect.mutate({ provider })}
+            />
+          </May>
+        )}
       </Stack>
       {doomed && (
         <Confirm
@@ -108,22 +117,37 @@ export function AccountSettingsPage() {
   );
 }
 
-function Connect({ isPending, onConnect }: { isPending: boolean; onConnect: (provider: string) => void }) {
-  const [provider, setProvider] = useState('google');
+interface ConnectProps {
+  /** The names of those that operators have set up. */
+  providers: readonly string[];
+  isPending: boolean;
+  onConnect: (provider: string) => void;
+}
+
+function Connect({ providers, isPending, onConnect }: ConnectProps) {
+  const [provider, setProvider] = useState(providers[0]);
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    onConnect(provider.trim());
+    if (provider !== undefined) onConnect(provider);
   };
+  if (provider === undefined)
+    return (
+      <Section title="Connect an account">
+        <Text size="sm">
+          No provider is set up. An operator adds one with <code>OAUTH_PROVIDERS</code> in the settings of the server.
+        </Text>
+      </Section>
+    );
   return (
     <Section title="Connect an account">
       <form onSubmit={submit}>
         <Group align="end">
-          <TextInput
+          <Select
             label="Provider"
-            description="One that operators have set up"
-            required
+            data={providers.map((name) => ({ value: name, label: name.charAt(0).toUpperCase() + name.slice(1) }))}
             value={provider}
-            onChange={({ currentTarget: { value } }) => setProvider(value)}
+            allowDeselect={false}
+            onChange={(chosen) => setProvider(chosen ?? provider)}
           />
           <Button type="submit" variant="default" loading={isPending}>
             Connect
