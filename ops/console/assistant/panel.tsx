@@ -23,6 +23,9 @@ interface Props {
   onClose: () => void;
 }
 
+/** The menu folds on these: the page keeps the room for a graph and the panel of a step. */
+const LAPTOP = '(min-width: 801px) and (max-width: 1500px)';
+
 /** The assistant at the right of every page: its conversations, and the one that goes on. */
 export function Panel({ tenantID, onClose }: Props) {
   const [chatID, setChatID] = useStored(`gantry.chat.${tenantID}`, newID);
@@ -32,12 +35,20 @@ export function Panel({ tenantID, onClose }: Props) {
     refetchInterval: every((data) => (data?.hasModel === false ? SET_MS : false)),
   });
   const isNarrow = useMediaQuery('(max-width: 800px)', undefined, { getInitialValueInEffect: false });
+  const isLaptop = useMediaQuery(LAPTOP, undefined, { getInitialValueInEffect: false });
   useEffect(() => {
     document.documentElement.dataset.assistant = '';
     return () => {
       delete document.documentElement.dataset.assistant;
     };
   }, []);
+  useEffect(() => {
+    if (!isLaptop) return;
+    document.documentElement.dataset.folded = '';
+    return () => {
+      delete document.documentElement.dataset.folded;
+    };
+  }, [isLaptop]);
   useEffect(() => {
     // The page that it covers cannot be reached.
     const content = document.getElementById('content');

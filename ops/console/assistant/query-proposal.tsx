@@ -1,4 +1,4 @@
-import { Button, Group, Stack, Text } from '@mantine/core';
+import { Button, Group, Text } from '@mantine/core';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { OWN } from '../client/own-database.ts';
@@ -10,8 +10,7 @@ import { Copy } from '../ui/copy.tsx';
 import { isObject } from '../ui/is-object.ts';
 import { JSONView } from '../ui/json.tsx';
 import { Notice } from '../ui/notice.tsx';
-import { useDiscarded } from './discarded.ts';
-import { Markdown } from './markdown.tsx';
+import { ProposalCard } from './proposal-card.tsx';
 
 interface Props {
   id: string;
@@ -23,23 +22,11 @@ interface Props {
 /** A query that the model proposes: its text, a run with its rows, and the way into the form. */
 export function QueryProposal({ id, tenantID, output, onAsk }: Props) {
   const query = queryIn(output);
-  const [isDiscarded, discard] = useDiscarded(id);
   if (!query) return <Notice tone="bad">The proposal cannot be read. Ask for it again.</Notice>;
-  const { summary } = output;
   return (
-    <section className="assistant-card" aria-label="Proposed query">
-      <Stack gap="xs">
-        <Text size="sm" fw={600}>
-          <bdi>{withoutTurning(query.title)}</bdi>
-        </Text>
-        {typeof summary === 'string' && summary !== '' && <Markdown text={summary} />}
-        {isDiscarded ? (
-          <Text size="sm">Discarded.</Text>
-        ) : (
-          <Proposed tenantID={tenantID} query={query} onAsk={onAsk} onDiscard={discard} />
-        )}
-      </Stack>
-    </section>
+    <ProposalCard id={id} label="Proposed query" title={query.title} summary={output.summary}>
+      {(onDiscard) => <Proposed tenantID={tenantID} query={query} onAsk={onAsk} onDiscard={onDiscard} />}
+    </ProposalCard>
   );
 }
 

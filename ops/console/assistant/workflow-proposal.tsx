@@ -1,4 +1,4 @@
-import { Button, Group, Skeleton, Stack, Text } from '@mantine/core';
+import { Button, Group, Skeleton, Text } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
@@ -14,8 +14,7 @@ import { type OpenDraft, useOpenPage } from '../open-page/open-page.ts';
 import { countOf } from '../ui/count.ts';
 import { Notice } from '../ui/notice.tsx';
 import { Problem } from '../ui/problem.tsx';
-import { useDiscarded } from './discarded.ts';
-import { Markdown } from './markdown.tsx';
+import { ProposalCard } from './proposal-card.tsx';
 import { differences, newDraft, type WorkflowChange, withChange, workflowChangeIn } from './proposed.ts';
 import { useStored } from './stored.ts';
 
@@ -29,32 +28,26 @@ interface Props {
 /** A change of a workflow that the model proposes, as it differs from the draft that is open. */
 export function WorkflowProposal({ id, tenantID, output, onAsk }: Props) {
   const opened = useOpenPage();
-  const [isDiscarded, discard] = useDiscarded(id);
   const change = useMemo(() => workflowChangeIn(output), [output]);
   if (!change) return <Notice tone="bad">The proposal is too large to be shown. Ask for a smaller one.</Notice>;
   // Safe: the editor has put it there.
   const open = opened?.workflow?.workflowID === change.workflowID ? (opened.workflow as Open) : undefined;
-  const own = { id, tenantID, change, onAsk, onDiscard: discard };
+  const own = { id, tenantID, change, onAsk };
+  const title = change.workflowID === null ? `New workflow: ${change.title ?? 'without a title'}` : 'Proposed change';
   return (
-    <section className="assistant-card" aria-label="Proposed change">
-      <Stack gap="xs">
-        <Text size="sm" fw={600}>
-          {change.workflowID === null ? `New workflow: ${change.title ?? 'without a title'}` : 'Proposed change'}
-        </Text>
-        <Markdown text={change.summary} />
-        {isDiscarded ? (
-          <Text size="sm">Discarded.</Text>
-        ) : change.workflowID === null ? (
-          <NewWorkflow {...own} />
+    <ProposalCard id={id} label="Proposed change" title={title} summary={change.summary}>
+      {(onDiscard) =>
+        change.workflowID === null ? (
+          <NewWorkflow {...own} onDiscard={onDiscard} />
         ) : open ? (
-          <OfOpen {...own} open={open} />
+          <OfOpen {...own} open={open} onDiscard={onDiscard} />
         ) : (
           <Text size="sm">
             To compare it and to apply it, open <ToWorkflow tenantID={tenantID} workflowID={change.workflowID} />.
           </Text>
-        )}
-      </Stack>
-    </section>
+        )
+      }
+    </ProposalCard>
   );
 }
 
