@@ -3,9 +3,10 @@ import { Link } from '@tanstack/react-router';
 import type { Schemas } from '../client/types.ts';
 import { withoutTurning } from '../code/turning.ts';
 import { countOf } from '../ui/count.ts';
+import { Detail } from '../ui/detail.tsx';
 import { JSONView } from '../ui/json.tsx';
 import { Moment } from '../ui/time.tsx';
-import { doneOf, Outcome } from './outcome.tsx';
+import { doneOf, fieldOf, nounOf, Outcome } from './outcome.tsx';
 
 type Entry = Schemas['AuditLog'];
 
@@ -28,7 +29,7 @@ export function EntryPanel({ entry, actor, onClose }: { entry: Entry; actor: str
       <Outcome of={entry} />
       <dl className="facts">
         <Detail name="At">
-          <Moment at={createdAt} />
+          <Moment at={createdAt} isExact />
         </Detail>
         <Detail name="By">
           <bdi className="breaks">{actor}</bdi>
@@ -48,7 +49,7 @@ export function EntryPanel({ entry, actor, onClose }: { entry: Entry; actor: str
           params={{ tenantID }}
           search={{ assetID: asset.id, changes: true }}
         >
-          History of this {asset.type}
+          History of this {nounOf(asset.type)}
         </Link>
       )}
       {changes.length > 0 && <Changes changes={changes} count={changeCount} />}
@@ -56,15 +57,6 @@ export function EntryPanel({ entry, actor, onClose }: { entry: Entry; actor: str
       <Part name="Body of the answer" value={response?.body} />
       <Part name="All that was recorded" value={metadata} />
     </Stack>
-  );
-}
-
-function Detail({ name, children }: { name: string; children: React.ReactNode }) {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>{children}</dd>
-    </div>
   );
 }
 
@@ -78,6 +70,8 @@ function Part({ name, value }: { name: string; value: unknown }) {
   );
 }
 
+const done: Readonly<Record<string, string>> = { create: 'Created', update: 'Changed', delete: 'Deleted' };
+
 /** Changes by field, from old to new. */
 function Changes({ changes, count }: { changes: Entry['changes']; count: number }) {
   return (
@@ -88,12 +82,13 @@ function Changes({ changes, count }: { changes: Entry['changes']; count: number 
       {changes.map(({ assetType, assetID, action, changes: fields }) => (
         <div key={`${assetID} ${action}`}>
           <Text size="sm">
-            {action} {assetType} <code>{assetID.slice(-8)}</code>
+            {done[action] ?? action} the {nounOf(assetType)} <code>{assetID.slice(-8)}</code>
           </Text>
           <ul className="lines">
             {Object.entries(fields).map(([field, change]) => (
               <li key={field} className="breaks">
-                <strong>{field}</strong>: <Value of={change} end="from" /> → <Value of={change} end="to" />
+                <strong>{fieldOf(assetType, field)}</strong>: <Value of={change} end="from" /> →{' '}
+                <Value of={change} end="to" />
               </li>
             ))}
           </ul>

@@ -1,4 +1,5 @@
-import { Checkbox, Paper, Select } from '@mantine/core';
+import { Button, Checkbox, Paper, Select } from '@mantine/core';
+import { useState } from 'react';
 import { type AuditFilter, auditMethods, auditTypes } from '../client/audit-filter.ts';
 import { MomentInput } from '../ui/moment-input.tsx';
 import { Picker } from '../ui/picker.tsx';
@@ -14,6 +15,8 @@ export function Filters({ filter, onFilter }: Props) {
     const next = { ...filter, ...change };
     onFilter(Object.fromEntries(Object.entries(next).filter(([, value]) => value !== undefined)));
   };
+  const [isMore, setMore] = useState(false);
+  const hasMore = Boolean(filter.method || filter.path || filter.status || filter.assetID);
   return (
     <search aria-label="Filter the audit trail">
       <Paper withBorder p="sm" mb="md" className="filters">
@@ -31,17 +34,25 @@ export function Filters({ filter, onFilter }: Props) {
           value={filter.type}
           onSet={(type) => set({ type: auditTypes.find((one) => one === type) })}
         />
-        <Choice
-          label="Method"
-          data={auditMethods.map((value) => ({ value, label: value }))}
-          value={filter.method}
-          onSet={(method) => set({ method: auditMethods.find((one) => one === method) })}
-        />
-        <TextFilter label="Path begins with" value={filter.path} onSet={(path) => set({ path })} />
-        <TextFilter label="Status or outcome" value={filter.status} onSet={(status) => set({ status })} />
-        <TextFilter label="Id of an asset" value={filter.assetID} onSet={(assetID) => set({ assetID })} />
         <MomentInput label="From" value={filter.from} onSet={(from) => set({ from })} />
         <MomentInput label="To" value={filter.to} onSet={(to) => set({ to })} />
+        {isMore || hasMore ? (
+          <>
+            <Choice
+              label="Method"
+              data={auditMethods.map((value) => ({ value, label: value }))}
+              value={filter.method}
+              onSet={(method) => set({ method: auditMethods.find((one) => one === method) })}
+            />
+            <TextFilter label="Path begins with" value={filter.path} onSet={(path) => set({ path })} />
+            <TextFilter label="Status or outcome" value={filter.status} onSet={(status) => set({ status })} />
+            <TextFilter label="Id of an asset" value={filter.assetID} onSet={(assetID) => set({ assetID })} />
+          </>
+        ) : (
+          <Button variant="default" onClick={() => setMore(true)}>
+            More filters
+          </Button>
+        )}
         <Checkbox
           label="Changes only"
           py={8}

@@ -1,4 +1,5 @@
 import type { Schemas } from '../client/types.ts';
+import { wordsOfName } from '../ui/field-words.ts';
 import { Icon, type IconName } from '../ui/icon.tsx';
 import type { Tone } from '../ui/status.tsx';
 
@@ -22,8 +23,29 @@ export function Outcome({ of: { outcome, error } }: { of: Entry }) {
   );
 }
 
-/** Names the action: the operation of a request, else the action of the entry. */
+/** Names the action in words: the operation of a request, else the action of the entry. */
 export function doneOf({ metadata, subType }: Entry): string {
   const { request } = metadata as { request?: { operation?: unknown } };
-  return typeof request?.operation === 'string' ? request.operation : subType;
+  return typeof request?.operation === 'string' ? wordsOfName(request.operation) : subType;
+}
+
+const nouns: Readonly<Record<string, string>> = {
+  dataQuery: 'query',
+  appPage: 'page',
+  oauthConnection: 'account',
+  listenerAction: 'action of a listener',
+  libraryEntry: 'entry of the library',
+  version: 'version of a workflow',
+};
+
+/** A type of assets in words. */
+export function nounOf(assetType: string): string {
+  const words = wordsOfName(assetType);
+  return nouns[assetType] ?? (/^[A-Z]{2}/.test(words) ? words : words.charAt(0).toLowerCase() + words.slice(1));
+}
+
+/** A field of an asset: `dataQueryTitle` of a query is "Title". */
+export function fieldOf(assetType: string, field: string): string {
+  const own = field.startsWith(assetType) && field !== assetType ? field.slice(assetType.length) : field;
+  return wordsOfName(own.charAt(0).toLowerCase() + own.slice(1));
 }

@@ -61,7 +61,7 @@ function Verified({ of }: { of: Awaited<ReturnType<typeof verifyTrail>> }) {
       Seal {problem?.number}: {problem?.message}{' '}
       {problem?.from && problem.to && (
         <>
-          Its rows are of <Moment at={problem.from} /> to <Moment at={problem.to} />.
+          Its rows are of <Moment at={problem.from} isExact /> to <Moment at={problem.to} isExact />.
         </>
       )}
     </Notice>

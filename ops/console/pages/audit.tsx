@@ -79,8 +79,18 @@ function Entries({ tenantID, entries, view, onView }: EntriesProps) {
         </Button>
       ),
     },
-    { head: 'By', cell: (row) => <Clipped text={actorOf(row)} /> },
-    { head: 'What', cell: (row) => <Clipped text={doneOf(row)} /> },
+    { head: 'By', cell: (row) => <Clipped text={actorOf(row)} />, isWide: true },
+    {
+      head: 'What',
+      cell: (row) => (
+        <>
+          <bdi>{doneOf(row)}</bdi>
+          <div className="note narrow">
+            by <bdi>{actorOf(row)}</bdi>
+          </div>
+        </>
+      ),
+    },
     { head: 'Outcome', cell: (row) => <Outcome of={row} /> },
     { head: 'Action', cell: ({ type }) => wordsOf(type), isWide: true },
   ];

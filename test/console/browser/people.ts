@@ -19,7 +19,7 @@ export function peopleTests(stage: () => Stage): void {
     await go(path(`/queries/${dataQueryID}`));
     await page.getByRole('link', { name: 'Who changed this' }).click();
     await page.getByRole('heading', { name: 'History of an asset' }).waitFor();
-    const change = page.getByRole('row', { name: /updateQuery Done/ });
+    const change = page.getByRole('row', { name: /Update query Done/ });
     await expect
       .poll(async () => {
         await page.reload();
@@ -28,23 +28,25 @@ export function peopleTests(stage: () => Stage): void {
       })
       .toBe(1);
     // Its page has read it, which changes nothing.
-    expect(await page.getByRole('row', { name: /getQuery/ }).count()).toBe(0);
+    expect(await page.getByRole('row', { name: /Get query/ }).count()).toBe(0);
     await page.getByRole('link', { name: 'All that was done with it' }).click();
     await page
-      .getByRole('row', { name: /getQuery/ })
+      .getByRole('row', { name: /Get query/ })
       .first()
       .waitFor();
     await page.getByRole('checkbox', { name: 'Changes only' }).check();
-    await expect.poll(() => page.getByRole('row', { name: /getQuery/ }).count()).toBe(0);
+    await expect.poll(() => page.getByRole('row', { name: /Get query/ }).count()).toBe(0);
     await change.getByRole('button').click();
-    await page.getByRole('region', { name: 'Changes' }).getByText('"Audited" →').waitFor();
+    // Fields by their titles, and not by the names that they have in the API.
+    await page.getByRole('region', { name: 'Changes' }).getByText('Changed the query').waitFor();
+    await page.getByRole('region', { name: 'Changes' }).getByText('Title: "Audited" →').waitFor();
     expect(await scrolls(page, 'Entries')).toBe(false);
     await page.getByRole('region', { name: 'Changes' }).getByText('\\u202egnp.exe').first().waitFor();
-    await expectAccessible(page, { name: 'audit-entry', shows: 'History of this' });
+    await expectAccessible(page, { name: 'audit-entry', shows: 'History of this query' });
     expect(await page.locator('img[src="x"]').count()).toBe(0);
 
     await go(path(`/audit?assetID=${dataQueryID}&method=POST`));
-    await page.getByRole('row', { name: /createQuery Done/ }).waitFor();
+    await page.getByRole('row', { name: /Create query Done/ }).waitFor();
     expect(await page.getByRole('row').count()).toBe(2);
     await page.getByRole('button', { name: 'Export' }).click();
     const saved = page.waitForEvent('download');
