@@ -1,6 +1,5 @@
 import { useMemberNames } from '../client/members.ts';
 import type { ToolCall } from '../client/tool-approvals.ts';
-import { withoutTurning } from '../code/turning.ts';
 import type { Tone } from '../ui/status.tsx';
 
 const looks: Record<ToolCall['status'], { word: string; tone: Tone }> = {
@@ -26,9 +25,4 @@ export function useCallerName(tenantID: string): (caller: ToolCall['caller']) =>
   const nameOf = useMemberNames(tenantID);
   return ({ type, id, userID }) =>
     type === 'apiKey' ? `API key ${id.slice(-8)} of ${nameOf(userID)}` : nameOf(userID);
-}
-
-/** The input of a call in one line, so that calls of one tool can be told apart. */
-export function inputLine(input: unknown): string {
-  return withoutTurning((JSON.stringify(input) ?? '').slice(0, 200));
 }

@@ -6,8 +6,10 @@ import { useMay, usePermissions } from '../client/may.ts';
 import { requestsRead, workflowsRead } from '../client/reads.ts';
 import { type ToolCall, toolCallsRead } from '../client/tool-approvals.ts';
 import type { Schemas } from '../client/types.ts';
-import { CallState, inputLine, useCallerName } from '../inbox/call.tsx';
+import { CallState, useCallerName } from '../inbox/call.tsx';
+import { CallLine } from '../ui/call-values.tsx';
 import { Empty } from '../ui/empty.tsx';
+import { wordsOfName } from '../ui/field-words.ts';
 import { PageTitle } from '../ui/page.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { questionKind, questionLine, questionTitle } from '../ui/question.ts';
@@ -136,9 +138,11 @@ function Calls({ tenantID }: { tenantID: string }) {
       cell: ({ toolCallID, tool, input }) => (
         <>
           <Link className="link" to="/t/$tenantID/inbox/calls/$toolCallID" params={{ tenantID, toolCallID }}>
-            {tool}
+            {wordsOfName(tool)}
           </Link>
-          <div className="note clip">{inputLine(input)}</div>
+          <div className="note clip">
+            <CallLine of={input} />
+          </div>
         </>
       ),
     },

@@ -15,7 +15,8 @@ import {
   toolCallRead,
 } from '../client/tool-approvals.ts';
 import { CallState, useCallerName } from '../inbox/call.tsx';
-import { JSONView } from '../ui/json.tsx';
+import { CallValues } from '../ui/call-values.tsx';
+import { wordsOfName } from '../ui/field-words.ts';
 import { Notice } from '../ui/notice.tsx';
 import { PageTitle } from '../ui/page.tsx';
 import { Problem } from '../ui/problem.tsx';
@@ -41,7 +42,7 @@ export function ToolCallPage() {
   return (
     <Container size="sm">
       <PageTitle
-        title={tool}
+        title={wordsOfName(tool)}
         beside={
           <span role="status">
             <CallState of={call} />
@@ -92,7 +93,9 @@ export function ToolCallPage() {
         <Text component="h2" fw={600}>
           What it is called with
         </Text>
-        <JSONView value={input} label="Input of the call" />
+        <section className="panel" aria-label="Input of the call">
+          <CallValues of={input} />
+        </section>
         {call.status === 'asked' && <Decision ids={ids} call={call} />}
       </Stack>
     </Container>
