@@ -93,7 +93,8 @@ function delayOf({ delayType, delayMinutes, delaySeconds, delayMs, delayVariable
   return parts.length > 0 ? `waits ${parts.join(' ')}` : 'does not wait';
 }
 
-function conditionsOf(branch: unknown): string {
+/** The conditions of a branch or a filter in a line. */
+export function conditionsOf(branch: unknown): string {
   if (typeof branch !== 'object' || branch === null) return '';
   const { conditions, conditionLogic } = branch as Config;
   return listOf(conditions)

@@ -49,7 +49,7 @@ export function Actions({ ids, listener: { actions }, forms }: Props) {
               </Group>
             )}
           </Group>
-          <ActionWords type={action.actionType} config={action.actionConfig} />
+          <ActionWords form={forms[action.actionType]} config={action.actionConfig} />
         </div>
       ))}
       {mayChange && (

@@ -11,6 +11,7 @@ import { May } from '../ui/may.tsx';
 import { Notice } from '../ui/notice.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { Ago } from '../ui/time.tsx';
+import { EventActions } from './event-actions.tsx';
 import { EventStatus } from './state.tsx';
 
 type Event = NonNullable<ReturnType<typeof useEvent>['data']>;
@@ -118,7 +119,7 @@ function Shown({ ids, event, onShow }: { ids: EventIDs; event: Event; onShow: Pr
       <Text component="h3" fw={600} size="sm">
         Actions
       </Text>
-      <JSONView value={event.actions} label="Actions of the event" />
+      <EventActions ids={ids} outcomes={event.actions} error={error?.message} />
     </>
   );
 }

@@ -9,6 +9,7 @@ import {
   connectionsRead,
   deleteListener,
   type ListenerIDs,
+  listenerFormsRead,
   listenerRead,
   saveListener,
   setListening,
@@ -94,6 +95,7 @@ function Head({ ids, listener, refused }: HeadProps) {
   const queries = useQueryClient();
   const nameOf = useMemberNames(ids.tenantID);
   const { data: connections } = useQuery(connectionsRead(ids.tenantID));
+  const { data: forms } = useQuery(listenerFormsRead(ids.tenantID));
   const act = useMutation({
     mutationFn: (verb: 'activate' | 'deactivate') => setListening(ids, verb),
     onSettled: () =>
@@ -145,7 +147,7 @@ function Head({ ids, listener, refused }: HeadProps) {
       <dl className="facts">
         <div>
           <dt>Type</dt>
-          <dd>{listenerType}</dd>
+          <dd>{forms?.schemas[listenerType]?.label ?? '…'}</dd>
         </div>
         <div>
           <dt>Datasource</dt>

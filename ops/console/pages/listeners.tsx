@@ -2,7 +2,7 @@ import { Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { parseListFilter } from '../client/list-filter.ts';
-import { connectionsRead, listenersRead } from '../client/listeners.ts';
+import { connectionsRead, listenerFormsRead, listenersRead } from '../client/listeners.ts';
 import { useMemberNames } from '../client/members.ts';
 import type { Schemas } from '../client/types.ts';
 import { ListenerState } from '../listener/state.tsx';
@@ -23,6 +23,7 @@ export function ListenersPage() {
   const navigate = useNavigate({ from: '/t/$tenantID/listeners' });
   const read = useQuery(listenersRead(tenantID, filter));
   const { data: connections } = useQuery(connectionsRead(tenantID));
+  const { data: forms } = useQuery(listenerFormsRead(tenantID));
   const nameOf = useMemberNames(tenantID);
   const create = () => void navigate({ to: '/t/$tenantID/listeners/new', params: { tenantID } });
   const columns: Column<Row>[] = [
@@ -45,7 +46,7 @@ export function ListenersPage() {
         </>
       ),
     },
-    { head: 'Type', cell: ({ listenerType }) => listenerType, isWide: true },
+    { head: 'Type', cell: ({ listenerType }) => forms?.schemas[listenerType]?.label ?? '…', isWide: true },
     { head: 'Owner', cell: ({ creatorID }) => <bdi>{nameOf(creatorID)}</bdi>, isWide: true },
     { head: 'Last event', cell: ({ lastEventAt }) => (lastEventAt ? <Ago at={lastEventAt} /> : 'none') },
     { head: 'Events', cell: ({ eventCount }) => eventCount.toLocaleString(), isWide: true },

@@ -45,7 +45,7 @@ export const queryGroups: readonly FieldGroup[] = [
 
 /** Groups of `listenerConfig`. */
 export const listenerGroups: readonly FieldGroup[] = [
-  { label: 'Answer', fields: ['responseStatusCode', 'responseBody', 'resultTimeoutSeconds'] },
+  { label: 'Status and body of the answer', fields: ['responseStatusCode', 'responseBody', 'resultTimeoutSeconds'] },
   { label: 'Duplicates', fields: ['dedupBy', 'dedupField', 'dedupWindowMinutes'] },
   {
     label: 'Processing',

@@ -22,7 +22,7 @@ export function listenerTests(stage: () => Stage): void {
 
     await go(path('/listeners'));
     await page
-      .getByRole('row', { name: /Connected webhook you/ })
+      .getByRole('row', { name: /Connected Webhook you/ })
       .first()
       .waitFor();
     await expectAccessible(page, { name: 'listeners', shows: 'Connected' });
@@ -43,6 +43,7 @@ export function listenerTests(stage: () => Stage): void {
     await page.getByLabel('Body of the event').getByText('"n":3').waitFor();
     await page.getByText(/The first 50,000 of [\d,]+ characters/).waitFor();
     await page.getByLabel('Headers of the event').getByText('x-note: <b>noted</b>').waitFor();
+    await page.getByRole('list', { name: 'Actions of the event' }).getByText('Transform Failed').waitFor();
     expect(new URL(page.url()).search).toMatch(/^\?state=dead&event=/);
     await expectAccessible(page, { name: 'listener-event', shows: 'Body as received' });
     expect(await page.locator('img[src="x"]').count()).toBe(0);
@@ -232,7 +233,7 @@ export function listenerTests(stage: () => Stage): void {
     await page.getByRole('tab', { name: 'Settings' }).click();
     const list = page.getByRole('region', { name: 'Actions' });
     const dialog = page.getByRole('dialog');
-    await list.getByLabel('Settings of transform').getByText('doubled').waitFor();
+    await list.getByLabel('Code of Transform').getByText('doubled').waitFor();
     await list.getByRole('button', { name: 'Add an action' }).click();
     // The commonest action stands first.
     const does = dialog.getByRole('combobox', { name: 'What it does' });

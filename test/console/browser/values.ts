@@ -167,6 +167,7 @@ export function valueTests(stage: () => Stage): void {
     const delivery = { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"total": 9}' };
     expect((await fetch(`${cluster.baseURL}/webhooks/v1/inbound/${id}`, delivery)).status).toBeLessThan(300);
     await go(path(`/listeners/${id}?tab=settings`));
+    await page.getByText('Events go on if event.body.totl > 5').waitFor();
     await page.getByRole('button', { name: 'Change', exact: true }).click();
     await page.getByText('event.body had no “totl” in the newest event. Did you mean event.body.total?').waitFor();
     await page.getByRole('textbox', { name: LEFT }).fill('');
