@@ -10,14 +10,16 @@ import { useAuthorNames } from '../client/members.ts';
 import { runsRead } from '../client/reads.ts';
 import { runStatuses } from '../client/run-filter.ts';
 import { workflowRead } from '../client/workflows.ts';
+import { wordOfCode } from '../run/advice.ts';
 import { countOf } from '../ui/count.ts';
 import { Detail } from '../ui/detail.tsx';
+import { wordsOfName } from '../ui/field-words.ts';
 import { Icon } from '../ui/icon.tsx';
 import { May } from '../ui/may.tsx';
 import { Notice } from '../ui/notice.tsx';
 import { PageTitle } from '../ui/page.tsx';
 import { Problem } from '../ui/problem.tsx';
-import { Status } from '../ui/status.tsx';
+import { Status, wordOf } from '../ui/status.tsx';
 import { Ago } from '../ui/time.tsx';
 
 /** How far a batch of runs is, what of it failed, and its end. */
@@ -107,7 +109,7 @@ function Details({ tenantID, batch }: Props) {
     ...workflowRead({ tenantID, workflowID: workflowID ?? '' }),
     ...{ enabled: workflowID !== null, retry: false },
   });
-  const conditions = Object.entries(filter ?? {}).map(([name, value]) => `${name} ${String(value)}`);
+  const conditions = Object.entries(filter ?? {}).flatMap(([name, value]) => conditionIn(name, String(value)));
   return (
     <dl className="facts">
       <Detail name="Asked for">{kindWords[batch.kind]}</Detail>
@@ -136,6 +138,13 @@ function Details({ tenantID, batch }: Props) {
       </Detail>
     </dl>
   );
+}
+
+/** A condition on runs in words; the workflow has a line of its own. */
+function conditionIn(name: string, value: string): string[] {
+  if (name === 'workflowID') return [];
+  const status = runStatuses.find((one) => name === 'status' && one === value);
+  return [`${wordsOfName(name)}: ${status ? wordOf(status) : name === 'errorCode' ? wordOfCode(value) : value}`];
 }
 
 function Runs({ tenantID, batch }: Props) {
@@ -195,7 +204,8 @@ function Failed({ tenantID, batch: { batchID, counts } }: Props) {
               <bdi>{workflowTitle ?? 'Unsaved workflow'}</bdi> <code>{instanceID.slice(-8)}</code>
             </Link>{' '}
             <span className="note">
-              {errorCode} <Ago at={createdAt} />
+              {errorCode && `${wordOfCode(errorCode)}, `}
+              <Ago at={createdAt} />
             </span>
           </li>
         ))}

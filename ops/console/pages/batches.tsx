@@ -26,8 +26,8 @@ export function BatchesPage() {
       {isPending && <Skeleton h={320} />}
       {data?.batches.length === 0 && (
         <Text p="xl" ta="center" c="dimmed" className="panel">
-          No batch yet. One is made when many runs are started, re-run or cancelled together: “All of these” on the page
-          of runs.
+          No batch yet. One is made when many runs are started, re-run or cancelled together: “Cancel or re-run all” on
+          the page of runs.
         </Text>
       )}
       {data && data.batches.length > 0 && (
@@ -66,7 +66,7 @@ function useColumns(tenantID: string): readonly Column<Batch>[] {
     { head: 'Workflow', cell: ({ workflowID }) => <bdi>{titleOf(workflowID)}</bdi>, isWide: true },
     { head: 'State', cell: (batch) => <BatchState of={batch} /> },
     { head: 'Runs', cell: countsOf },
-    { head: 'Created', cell: ({ createdAt }) => <Ago at={createdAt} /> },
+    { head: 'Created', cell: ({ createdAt }) => <Ago at={createdAt} />, isWide: true },
     {
       head: 'By',
       cell: ({ creatorID, createdByApiKeyID }) => <bdi>{authorOf(creatorID, createdByApiKeyID)}</bdi>,

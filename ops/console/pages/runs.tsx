@@ -11,6 +11,7 @@ import { runsRead, workflowsRead } from '../client/reads.ts';
 import { type RunFilter, runOrigins, runStatuses } from '../client/run-filter.ts';
 import { SLOW_MS } from '../client/tenant-room.ts';
 import type { RunSummary } from '../client/types.ts';
+import { codeChoices, wordOfCode } from '../run/advice.ts';
 import type { Action } from '../run/many-runs.tsx';
 import { nameOfStarter, originOf, originWords } from '../run/origin.ts';
 import { TimeFilter } from '../run/time-filter.tsx';
@@ -90,9 +91,10 @@ function OfAll({ onChoose }: { onChoose: (action: Action) => void }) {
   return (
     <Menu position="bottom-end">
       <Menu.Target>
-        <Button variant="default">All of these</Button>
+        <Button variant="default">Cancel or re-run all</Button>
       </Menu.Target>
       <Menu.Dropdown>
+        <Menu.Label>All runs that the filter finds</Menu.Label>
         <Menu.Item leftSection={<Icon name="ban" />} onClick={() => onChoose('cancel')}>
           Cancel
         </Menu.Item>
@@ -156,7 +158,7 @@ function Filters({ tenantID, filter }: { tenantID: string; filter: RunFilter }) 
               onChange={(value) => set({ origin: runOrigins.find((one) => one === value) })}
             />
             <TextFilter label="Tag" value={filter.tag} onSet={(tag) => set({ tag })} />
-            <TextFilter label="Error code" value={filter.errorCode} onSet={(errorCode) => set({ errorCode })} />
+            <ErrorFilter value={filter.errorCode} onSet={(errorCode) => set({ errorCode })} />
           </>
         ) : (
           <Button variant="default" onClick={() => setMore(true)}>
@@ -174,6 +176,23 @@ function Filters({ tenantID, filter }: { tenantID: string; filter: RunFilter }) 
         )}
       </Paper>
     </search>
+  );
+}
+
+/** The errors in words; an address may name a code that has none. */
+function ErrorFilter({ value, onSet }: { value: string | undefined; onSet: (code: string | undefined) => void }) {
+  const isKnown = value === undefined || codeChoices.some((one) => one.value === value);
+  return (
+    <Select
+      label="Error"
+      placeholder="Any"
+      clearable
+      clearButtonProps={{ 'aria-label': 'Any error' }}
+      searchable
+      data={isKnown ? codeChoices : [...codeChoices, { value, label: value }]}
+      value={value ?? null}
+      onChange={(code) => onSet(code ?? undefined)}
+    />
   );
 }
 
@@ -245,7 +264,12 @@ function Row({ tenantID, run, starter }: RowProps) {
         </div>
       </td>
       <td>
-        <Status of={status} /> {errorCode && <span className="note">{errorCode}</span>}
+        <Status of={status} />{' '}
+        {errorCode && (
+          <span className="note" title={errorCode}>
+            {wordOfCode(errorCode)}
+          </span>
+        )}
       </td>
       <td>
         <Ago at={run.createdAt} />

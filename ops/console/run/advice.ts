@@ -106,6 +106,16 @@ const unknown: Advice = {
   advice: `Look at the message and at “Input”, then ${AGAIN}.`,
 };
 
+/** The codes that an error may have, in words. */
+export const codeChoices: readonly { value: string; label: string }[] = Object.entries(byCode).map(
+  ([value, { word }]) => ({ value, label: word }),
+);
+
+/** A code in words; one that is not known by itself. */
+export function wordOfCode(code: string): string {
+  return byCode[code]?.word ?? code;
+}
+
 export function adviceOf(code: string): Advice {
   return byCode[code] ?? unknown;
 }

@@ -33,6 +33,7 @@ export function batchTests(stage: () => Stage): void {
     await page.getByText('2 of 3 runs have ended.').waitFor();
     const failed = page.getByRole('region', { name: 'Failed runs' });
     await expect.poll(() => failed.getByRole('link').count()).toBe(2);
+    await failed.getByText('The step failed').first().waitFor();
     await expectAccessible(page, { name: 'batch', shows: 'Failed runs' });
     await page.setViewportSize({ width: 1280, height: 800 });
     await failed.getByRole('link').first().click();

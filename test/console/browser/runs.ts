@@ -168,7 +168,7 @@ export function runTests(stage: () => Stage): void {
 
     // Told in the room of the tenant: the list itself is read again after half a minute.
     await expect.poll(() => page.getByRole('row').filter({ hasText: 'Waiting' }).count()).toBe(3);
-    await page.getByRole('button', { name: 'All of these' }).click();
+    await page.getByRole('button', { name: 'Cancel or re-run all' }).click();
     await page.getByRole('menuitem', { name: 'Cancel' }).click();
     await page.getByText('3 runs that have not ended will be cancelled').waitFor();
     await page.getByRole('dialog').getByRole('button', { name: 'Cancel 3 runs' }).click();
@@ -177,7 +177,7 @@ export function runTests(stage: () => Stage): void {
     await expect.poll(() => page.getByRole('row').filter({ hasText: 'Cancelled' }).count()).toBe(3);
 
     await go(path(`/runs?workflowID=${id}&status=CANCELLED`));
-    await page.getByRole('button', { name: 'All of these' }).click();
+    await page.getByRole('button', { name: 'Cancel or re-run all' }).click();
     await page.getByRole('menuitem', { name: 'Re-run' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Re-run 3 runs' }).click();
     await page.getByRole('link', { name: 'Show the new runs' }).click();
@@ -208,7 +208,7 @@ export function runTests(stage: () => Stage): void {
     const dialog = page.getByRole('dialog');
     const repeat = async (status: string) => {
       await go(path(`/runs?workflowID=${id}&status=${status}`));
-      await page.getByRole('button', { name: 'All of these' }).click();
+      await page.getByRole('button', { name: 'Cancel or re-run all' }).click();
       await page.getByRole('menuitem', { name: 'Re-run' }).click();
       await dialog.getByText(/^1 run with the status .* again, as a new run\.$/).waitFor();
     };
