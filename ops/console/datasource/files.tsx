@@ -3,6 +3,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useMay } from '../client/may.ts';
 import { type DatasourceFile, deleteFile, filesRead, uploadFile } from '../client/sources.ts';
+import { bytesText } from '../ui/bytes.ts';
 import { Confirm } from '../ui/confirm.tsx';
 import { isObject } from '../ui/is-object.ts';
 import { Problem } from '../ui/problem.tsx';
@@ -31,10 +32,11 @@ export function Files({ tenantID, onUse }: Props) {
   });
   const columns: Column<DatasourceFile>[] = [
     { head: 'File', cell: ({ fileName }) => <bdi>{fileName}</bdi> },
-    { head: 'Bytes', cell: ({ fileSize }) => fileSize.toLocaleString(), isWide: true },
+    { head: 'Size', cell: ({ fileSize }) => bytesText(fileSize), isWide: true },
     { head: 'Uploaded', cell: ({ createdAt }) => <Ago at={createdAt} />, isWide: true },
     {
-      head: 'Do',
+      head: 'Actions',
+      isPinned: true,
       cell: (file) => (
         <Group gap={4}>
           <Button size="compact-xs" variant="default" aria-label={`Use ${file.fileName}`} onClick={() => onUse(file)}>

@@ -19,11 +19,13 @@ import { type Options, OptionsForm } from '../datasource/options.tsx';
 import { ConnectionStatus } from '../datasource/status.tsx';
 import { Confirm } from '../ui/confirm.tsx';
 import { faultsIn, faultsOf } from '../ui/faults.ts';
+import { wordsOfKey } from '../ui/field-words.ts';
 import { JSONView } from '../ui/json.tsx';
 import { Notice } from '../ui/notice.tsx';
 import { PageTitle } from '../ui/page.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { RowMenu } from '../ui/row-menu.tsx';
+import { propertiesOf } from '../ui/schema-shape.ts';
 import { useUnresolvedFaults } from '../ui/unresolved-faults.ts';
 import { useUnsaved } from '../ui/unsaved.ts';
 import { WhoChanged } from '../ui/who-changed.tsx';
@@ -59,6 +61,8 @@ function OneDatasource({ ids, source, forms }: Props) {
   const queries = useQueryClient();
   const refresh = () => queries.invalidateQueries({ queryKey: ['datasources', ids.tenantID] });
   const test = useMutation({ mutationFn: () => testDatasource(ids), onSettled: refresh });
+  const properties = propertiesOf(forms[source.datasourceType]?.schema ?? {});
+  const fieldOf = (name: string) => String(properties[name]?.title ?? wordsOfKey(name));
   return (
     <>
       <PageTitle
@@ -80,7 +84,12 @@ function OneDatasource({ ids, source, forms }: Props) {
       <div className="said">
         {source.unreadableSecrets.length > 0 && (
           <Notice tone="bad" title="Sealed with a key that is not here">
-            {`${source.unreadableSecrets.join(', ')}. Give it again and save, or ask the operator for the key.`}
+            {`${source.unreadableSecrets.map(fieldOf).join(', ')}. Give it again and save, or ask the operator for the key.`}
+          </Notice>
+        )}
+        {source.connectionStatus === 'failed' && test.isIdle && (
+          <Notice tone="bad" title="The last test failed">
+            Correct the options below if they have changed, and test again: the reason is shown here.
           </Notice>
         )}
         {test.error && <Problem error={test.error} />}
@@ -131,7 +140,7 @@ function Settings({ ids, source, forms, onSaved }: Props & { onSaved: () => Prom
     <Paper withBorder p="md" component="section" aria-label="Options">
       <Stack gap="sm">
         <Text size="sm">
-          {form?.label ?? datasourceType}. Secrets are masked: a mask that stays keeps what is stored.
+          {form?.label ?? datasourceType}. Stored secrets are shown as dots: leave them to keep them.
         </Text>
         <TextInput
           label="Title"

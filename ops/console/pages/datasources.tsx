@@ -2,7 +2,7 @@ import { Button } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { parseListFilter } from '../client/list-filter.ts';
-import { datasourcesRead, testDatasource } from '../client/sources.ts';
+import { datasourceFormsRead, datasourcesRead, testDatasource } from '../client/sources.ts';
 import type { Schemas } from '../client/types.ts';
 import { ConnectionStatus } from '../datasource/status.tsx';
 import { AssetList } from '../ui/asset-list.tsx';
@@ -21,6 +21,7 @@ export function DatasourcesPage() {
   const filter = useSearch({ from });
   const navigate = useNavigate({ from: '/t/$tenantID/datasources' });
   const read = useQuery(datasourcesRead(tenantID, filter));
+  const { data: forms } = useQuery(datasourceFormsRead(tenantID));
   const create = () => void navigate({ to: '/t/$tenantID/datasources/new', params: { tenantID } });
   const columns: Column<Row>[] = [
     {
@@ -31,7 +32,7 @@ export function DatasourcesPage() {
         </Link>
       ),
     },
-    { head: 'Type', cell: ({ datasourceType }) => datasourceType, isWide: true },
+    { head: 'Type', cell: ({ datasourceType }) => forms?.[datasourceType]?.label ?? '…', isWide: true },
     { head: 'Connection', cell: (row) => <Connection row={row} /> },
     { head: 'Changed', cell: ({ updatedAt }) => <Ago at={updatedAt} />, isWide: true },
   ];

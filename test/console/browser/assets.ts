@@ -191,13 +191,13 @@ export function assetTests(stage: () => Stage): void {
     const options = { baseUrl: cluster.baseURL, authType: 'bearer', bearerToken: 'the lost one' };
     const { id } = await aDatasource(before, { tenant, title: 'Lost', type: 'restapi', options });
     await go(path('/datasources'));
-    await page.getByRole('row', { name: /^Lost restapi Secrets unreadable/ }).waitFor();
+    await page.getByRole('row', { name: /^Lost REST API Secrets unreadable/ }).waitFor();
     await page.getByRole('link', { name: 'Lost' }).click();
     await page.getByText('Sealed with a key that is not here').waitFor();
     // The fields of another authentication are not shown.
     expect(await page.getByLabel('User', { exact: true }).count()).toBe(0);
     expect(await page.getByRole('combobox', { name: 'Authentication' }).inputValue()).toBe('Bearer token');
-    await expectAccessible(page, { name: 'datasource-lost', shows: 'bearerToken. Give it again' });
+    await expectAccessible(page, { name: 'datasource-lost', shows: 'Bearer token. Give it again' });
     await page.getByLabel('Bearer token').fill('another one');
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByText('Sealed with a key that is not here').waitFor({ state: 'detached' });
@@ -213,9 +213,9 @@ export function assetTests(stage: () => Stage): void {
     await aDatasource(cluster, { tenant, title: 'Away', options });
     await go(path('/datasources'));
     await page.getByRole('button', { name: 'Test Reached' }).click();
-    await page.getByRole('row', { name: /^Reached postgresql Connected/ }).waitFor();
+    await page.getByRole('row', { name: /^Reached PostgreSQL Connected/ }).waitFor();
     await page.getByRole('button', { name: 'Test Away' }).click();
-    await page.getByRole('row', { name: /^Away postgresql Failed/ }).waitFor();
+    await page.getByRole('row', { name: /^Away PostgreSQL Failed/ }).waitFor();
     await expect.poll(() => page.getByRole('alert').count()).toBe(1);
     expect(await page.content()).not.toContain('hidden-word');
     for (const status of [400, 422, 502, 504]) forgetRefusals(stage(), status);
@@ -226,6 +226,7 @@ export function assetTests(stage: () => Stage): void {
     await page.getByLabel('Title').fill('Far away');
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByRole('heading', { name: 'Far away' }).waitFor();
+    await page.getByText('The last test failed').waitFor();
     expect(await page.content()).not.toContain('hidden-word');
     await expectAccessible(page, { name: 'datasource', shows: 'What uses it' });
 
