@@ -19,11 +19,18 @@ import { Icon } from '../ui/icon.tsx';
 const Assistant = lazy(() => import('../assistant/button.tsx').then(({ Assistant: one }) => ({ default: one })));
 const Palette = lazy(() => import('./palette.tsx').then(({ Palette: one }) => ({ default: one })));
 
+type Dialogs = typeof import('./create-dialogs.tsx');
+const dialog = (name: keyof Dialogs) =>
+  lazy(() => import('./create-dialogs.tsx').then((all) => ({ default: all[name] })));
+
 /** Dialogs that create what a field names, beside the field. */
 const dialogs = {
-  workflow: lazy(() => import('./create-dialogs.tsx').then(({ WorkflowDialog: one }) => ({ default: one }))),
-  dataQuery: lazy(() => import('./create-dialogs.tsx').then(({ QueryDialog: one }) => ({ default: one }))),
-  datasource: lazy(() => import('./create-dialogs.tsx').then(({ DatasourceDialog: one }) => ({ default: one }))),
+  workflow: dialog('WorkflowDialog'),
+  dataQuery: dialog('QueryDialog'),
+  datasource: dialog('DatasourceDialog'),
+  role: dialog('RoleDialog'),
+  user: dialog('MemberDialog'),
+  oauthConnection: dialog('AccountDialog'),
 };
 
 /** Header, navigation and the page. */

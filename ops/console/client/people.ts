@@ -35,9 +35,13 @@ export function memberRead(path: MemberIDs) {
   });
 }
 
-export async function addMember(tenantID: string, member: Schemas['TenantUserAdd']): Promise<string> {
+/** Adds a member, or invites a person who has no account yet. */
+export async function addMember(
+  tenantID: string,
+  member: Schemas['TenantUserAdd'],
+): Promise<Schemas['AddTenantUserAnswer']['user']> {
   const params = { path: { tenantID } };
-  return (await body(rest.POST(USERS, { params, body: member }))).user.tenantUserID;
+  return (await body(rest.POST(USERS, { params, body: member }))).user;
 }
 
 export async function setMemberRoles(path: MemberIDs, change: Schemas['TenantUserRoles']): Promise<void> {

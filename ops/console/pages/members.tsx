@@ -1,6 +1,6 @@
 import { Button } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { membersPageRead } from '../client/people.ts';
 import type { Schemas } from '../client/types.ts';
@@ -22,7 +22,6 @@ export function MembersPage() {
   const view = useSearch({ from });
   const { shown, ...filter } = view;
   const navigate = useNavigate({ from: '/t/$tenantID/members' });
-  const queries = useQueryClient();
   const show = (next: PeopleView) => void navigate({ search: parsePeopleView({ ...next }) });
   const { data, error, refetch } = useQuery(membersPageRead(tenantID, filter));
   const [isAdding, adding] = useDisclosure(false);
@@ -70,9 +69,8 @@ export function MembersPage() {
         <AddMember
           tenantID={tenantID}
           onClose={adding.close}
-          onAdded={(tenantUserID) => {
+          onAdded={({ tenantUserID }) => {
             adding.close();
-            void queries.invalidateQueries({ queryKey: ['members', tenantID] });
             show({ shown: tenantUserID });
           }}
         />

@@ -2,6 +2,7 @@ import { Text, TextInput } from '@mantine/core';
 import { useSessionStorage } from '@mantine/hooks';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { addMember } from '../client/people.ts';
+import type { Schemas } from '../client/types.ts';
 import { faultsOf } from '../ui/faults.ts';
 import { FormDialog } from '../ui/form.tsx';
 import { RoleChoice } from './role-choice.tsx';
@@ -11,7 +12,7 @@ const EMPTY = { userEmail: '', roleIDs: [] as string[], toRun: [] as string[] };
 
 interface Props {
   tenantID: string;
-  onAdded: (tenantUserID: string) => void;
+  onAdded: (member: Schemas['AddTenantUserAnswer']['user']) => void;
   onClose: () => void;
 }
 
@@ -24,9 +25,10 @@ export function AddMember({ tenantID, onAdded, onClose }: Props) {
   const add = useMutation({
     mutationFn: async () =>
       addMember(tenantID, { userEmail: draft.userEmail.trim(), roleIDs: await rolesFor(queries, tenantID, draft) }),
-    onSuccess: (tenantUserID) => {
+    onSuccess: async (member) => {
       forget();
-      onAdded(tenantUserID);
+      await queries.invalidateQueries({ queryKey: ['members', tenantID] });
+      onAdded(member);
     },
   });
   const faults = faultsOf(add.error);

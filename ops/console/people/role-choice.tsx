@@ -23,7 +23,6 @@ export function RoleChoice({ value, onChange, fault, isReadOnly = false }: Props
         types={['role']}
         label="Roles"
         placeholder="None"
-        canCreate={false}
         disabled={isReadOnly}
         value={value.roleIDs}
         error={fault}

@@ -28,8 +28,24 @@ interface Draft extends Grants {
   roleDescription: string;
 }
 
+/** The panel of a role. */
+export function RolePanel(props: Props) {
+  const { role, onClose } = props;
+  return (
+    <Stack gap="sm">
+      <Group justify="space-between" wrap="nowrap">
+        <Text component="h2" fw={600} className="breaks">
+          <bdi>{role?.roleName ?? 'New role'}</bdi>
+        </Text>
+        <CloseButton aria-label="Close the role" onClick={onClose} />
+      </Group>
+      <RoleForm {...props} />
+    </Stack>
+  );
+}
+
 /** A role with its permissions, to read or to change, and what a member with it sees. */
-export function RolePanel({ tenantID, role, onSaved, onClose }: Props) {
+export function RoleForm({ tenantID, role, onSaved, onClose }: Props) {
   const queries = useQueryClient();
   const may = useMay(role ? `role:${role.roleID}` : 'role:*');
   const isReadOnly = role?.isGlobal === true || !may(role ? 'role.update' : 'role.create');
@@ -60,12 +76,6 @@ export function RolePanel({ tenantID, role, onSaved, onClose }: Props) {
   };
   return (
     <Stack gap="sm">
-      <Group justify="space-between" wrap="nowrap">
-        <Text component="h2" fw={600} className="breaks">
-          <bdi>{role?.roleName ?? 'New role'}</bdi>
-        </Text>
-        <CloseButton aria-label="Close the role" onClick={onClose} />
-      </Group>
       {role?.isGlobal && <Text size="sm">Of the whole deployment: operators change it.</Text>}
       {role && <WhoChanged tenantID={tenantID} assetID={role.roleID} />}
       <TextInput

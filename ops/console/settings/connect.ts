@@ -1,7 +1,10 @@
 import { connectURL } from '../client/settings.ts';
 
-/** Lets a person connect an account at a provider in a window. Rejects with what that window says, or when it is closed before its end. */
-export async function connectAccount(provider: string, tenantID: string, again?: string): Promise<void> {
+/**
+ * Lets a person connect an account at a provider in a window, and gives its id. Rejects with what that window says, or when it
+ * is closed before its end.
+ */
+export async function connectAccount(provider: string, tenantID: string, again?: string): Promise<string> {
   // Opened by the click itself: a window that is opened later is blocked.
   const opened = window.open('', '_blank', 'popup,width=520,height=700');
   if (!opened) throw new Error('The browser has blocked the window of the provider');
@@ -11,15 +14,15 @@ export async function connectAccount(provider: string, tenantID: string, again?:
     opened.close();
     throw error;
   }
-  await endOf(opened);
+  return endOf(opened);
 }
 
-function endOf(opened: Window): Promise<void> {
+function endOf(opened: Window): Promise<string> {
   const listening = new AbortController();
-  return new Promise<void>((resolve, reject) => {
+  return new Promise<string>((resolve, reject) => {
     const onMessage = ({ source, origin, data }: MessageEvent) => {
       if (source !== opened || origin !== location.origin) return;
-      if (data?.type === 'OAUTH_SUCCESS') resolve();
+      if (data?.type === 'OAUTH_SUCCESS') resolve(String(data.oauthConnectionID));
       if (data?.type === 'OAUTH_FAILURE') reject(new Error(String(data.error)));
     };
     window.addEventListener('message', onMessage, { signal: listening.signal });

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { aDataQuery, aWorkflow, chain } from '#test/support/factories.ts';
+import { aDataQuery, anOAuthConnection, aUser, aWorkflow, chain } from '#test/support/factories.ts';
 import { expectAccessible, forgetRefusals, type Stage } from './stage.ts';
 
 const NOTHING = '00000000-0000-4000-8000-000000000000';
@@ -113,6 +113,65 @@ export function pickerTests(stage: () => Stage): void {
     await expect.poll(() => page.getByRole('combobox', { name: 'Query' }).inputValue()).toBe('Made here');
     await page.getByRole('textbox', { name: 'item' }).waitFor();
     forgetRefusals(stage(), 404);
+  });
+
+  test('a member, a role for them, and an account are made beside the fields that name them', async () => {
+    const { cluster, page, go, path, tenant, context } = stage();
+    const user = await aUser(cluster);
+    const inputDefinitions = [{ key: 'who', type: 'string' as const, reference: 'user' }];
+    const [title, role] = [`Asks a member ${Date.now()}`, `Made beside ${Date.now()}`];
+    await aWorkflow(cluster, { tenant, title, options: { inputDefinitions } });
+    await go(path(`/workflows?search=${encodeURIComponent(title)}`));
+    await page.getByRole('button', { name: `Run ${title}` }).click();
+    const add = async (email: string) => {
+      await page.getByRole('button', { name: 'New member' }).click();
+      await page.getByLabel('E-mail address').fill(email);
+    };
+    await add(`invited-here-${Date.now()}@example.com`);
+    await page.getByRole('button', { name: 'New role' }).click();
+    const roleDialog = page.getByRole('dialog', { name: 'New role' });
+    await roleDialog.getByRole('textbox', { name: 'Name' }).fill(role);
+    await expectAccessible(page, { name: 'picker-new-role', shows: 'Create the role', schemes: ['light'] });
+    await roleDialog.getByRole('button', { name: 'Create the role' }).click();
+    await roleDialog.waitFor({ state: 'detached' });
+    const memberDialog = page.getByRole('dialog', { name: 'Add a member' });
+    await memberDialog.getByText(role, { exact: true }).waitFor();
+    await memberDialog.getByRole('button', { name: 'Add', exact: true }).click();
+    await page.getByText('has no account yet, and can be chosen here').waitFor();
+    await page.getByRole('button', { name: 'Done' }).click();
+    await add(user.email);
+    await memberDialog.getByRole('button', { name: 'Add', exact: true }).click();
+    await memberDialog.waitFor({ state: 'detached' });
+    await expect.poll(() => page.getByRole('combobox', { name: 'who' }).inputValue()).toBe(user.email);
+
+    const account = await anOAuthConnection(cluster, { tenant });
+    await go(path('/datasources/new'));
+    await page.getByRole('combobox', { name: 'Type' }).fill('REST');
+    await page.getByRole('option', { name: /REST/ }).click();
+    await page.getByRole('combobox', { name: 'Authentication' }).click();
+    await page.getByRole('option', { name: /account/i }).click();
+    await page.getByRole('button', { name: 'New account' }).click();
+    await page.getByRole('textbox', { name: 'Provider' }).fill('acme');
+    await expectAccessible(page, { name: 'picker-new-account', shows: 'One that operators', schemes: ['light'] });
+    const provider = 'https://acme.test/**';
+    await context.route(provider, (route) => route.fulfill({ body: 'The provider' }));
+    const opened = page.waitForEvent('popup');
+    await page.getByRole('button', { name: 'Connect' }).click();
+    const popup = await opened;
+    await popup.getByText('The provider').waitFor();
+    await context.unroute(provider);
+    // The last page of the API, which says to its opener how it went; a provider is asked in the tests of the API.
+    const back = `${cluster.baseURL}/api/v1/oauth/acme/callback?state=none`;
+    await popup.evaluate(`location.href = ${JSON.stringify(back)}`);
+    await popup.getByRole('heading', { name: 'Not connected' }).waitFor();
+    const done = JSON.stringify({ type: 'OAUTH_SUCCESS', provider: 'acme', oauthConnectionID: account.id });
+    await popup.evaluate(`opener.postMessage(${done}, location.origin)`);
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    const chosen = page.getByRole('combobox', { name: 'Connected account' });
+    await expect.poll(() => chosen.inputValue()).toMatch(/^acme/);
+    await popup.close();
+    await page.getByRole('link', { name: 'Open the account' }).waitFor();
+    for (const status of [400, 404]) forgetRefusals(stage(), status);
   });
 
   test('a step that sends a request is filled from a curl command, and says what it leaves out', async () => {

@@ -1,4 +1,4 @@
-import { Button, Group, Select, Skeleton, Stack, Text } from '@mantine/core';
+import { Button, Group, Skeleton, Stack, Text } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
 import { type FormEvent, useState } from 'react';
@@ -6,6 +6,7 @@ import { connectedAccountsRead, deleteConnectedAccount } from '../../client/sett
 import type { Schemas } from '../../client/types.ts';
 import { connectAccount } from '../../settings/connect.ts';
 import { Section } from '../../settings/form.tsx';
+import { NoProvider, ProviderField } from '../../settings/provider-field.tsx';
 import { Confirm } from '../../ui/confirm.tsx';
 import { Empty } from '../../ui/empty.tsx';
 import { May } from '../../ui/may.tsx';
@@ -133,22 +134,14 @@ function Connect({ providers, isPending, onConnect }: ConnectProps) {
   if (provider === undefined)
     return (
       <Section title="Connect an account">
-        <Text size="sm">
-          No provider is set up. An operator adds one with <code>OAUTH_PROVIDERS</code> in the settings of the server.
-        </Text>
+        <NoProvider />
       </Section>
     );
   return (
     <Section title="Connect an account">
       <form onSubmit={submit}>
         <Group align="end">
-          <Select
-            label="Provider"
-            data={providers.map((name) => ({ value: name, label: name.charAt(0).toUpperCase() + name.slice(1) }))}
-            value={provider}
-            allowDeselect={false}
-            onChange={(chosen) => setProvider(chosen ?? provider)}
-          />
+          <ProviderField providers={providers} value={provider} onChange={setProvider} />
           <Button type="submit" variant="default" loading={isPending}>
             Connect
           </Button>
