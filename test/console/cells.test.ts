@@ -53,10 +53,12 @@ describe('a field for a column', () => {
   });
 
   test('it says what an empty one means', () => {
-    expect(usualWords(column('int', { isIdentity: true }))).toBe('counted by the database');
-    expect(usualWords(column('int', { defaultValue: "nextval('a'::regclass)" }))).toBe('counted by the database');
+    expect(usualWords(column('int', { isIdentity: true }))).toBe('leave it empty: the database numbers the rows');
+    expect(usualWords(column('int', { defaultValue: "nextval('a'::regclass)" }))).toBe(
+      'leave it empty: the database numbers the rows',
+    );
     expect(usualWords(column('date', { defaultValue: 'now()' }))).toBe('default: now()');
-    expect(usualWords(column('date'))).toBe('empty: null');
+    expect(usualWords(column('date'))).toBe('optional');
     expect(isNeeded(column('date', { isNullable: false }))).toBe(true);
     expect(isNeeded(column('date', { isNullable: false, defaultValue: 'now()' }))).toBe(false);
   });

@@ -64,7 +64,7 @@ describe('a loop that is added', () => {
     const declaring: Draft = { ...given, options: { inputDefinitions: [{ key: 'items', type: 'array' }] } };
     expect(add(declaring, 'loop', 'e0')).toMatchObject({ sourceVariable: '{{ctx.input.items}}' });
     expect(add(given, 'condition', 'e1')).toMatchObject({
-      branches: [{ id: 'yes', conditions: [{ operator: 'equals', leftValue: '', rightValue: 'yes' }] }],
+      branches: [{ id: 'yes', conditions: [{ operator: 'equals', leftValue: '', rightValue: '' }] }],
     });
   });
 });

@@ -34,7 +34,7 @@ export function Imports({ tenantID }: { tenantID: string }) {
               { head: 'New', cell: ({ createdCount }) => createdCount },
               { head: 'Changed', cell: ({ updatedCount }) => updatedCount },
               {
-                head: 'Do',
+                head: 'Actions',
                 cell: ({ importID, rolledBackAt }) =>
                   rolledBackAt ? (
                     <>

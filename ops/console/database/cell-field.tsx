@@ -1,4 +1,5 @@
-import { Button, Group, Select, Text, Textarea, TextInput } from '@mantine/core';
+import './cell-field.css';
+import { Button, Group, Select, Textarea, TextInput } from '@mantine/core';
 import { JSONEditor } from '../ui/json-editor.tsx';
 import { type CellKind, type Entry, isNeeded, isUsuallyNull, kindOf, type TableColumn, usualWords } from './cells.ts';
 
@@ -25,9 +26,9 @@ export function CellField({ column, entry, isNew, error, onChange }: Props) {
     placeholder: entry === null ? 'null' : '',
   };
   return (
-    <div>
+    <div className="cell-field">
       <Control {...{ kind, column, field }} text={isEntered ? entry : ''} onChange={onChange} />
-      <Group gap="xs" mt={4}>
+      <Group gap={4} className="cell-field-buttons">
         {isNullable && entry !== null && !(isNew && isUsuallyNull(column)) && (
           <Button size="compact-xs" variant="default" aria-label={`Set ${name} to null`} onClick={() => onChange(null)}>
             Null
@@ -38,7 +39,6 @@ export function CellField({ column, entry, isNew, error, onChange }: Props) {
             Clear
           </Button>
         )}
-        {entry === null && <Text size="xs">null</Text>}
       </Group>
     </div>
   );

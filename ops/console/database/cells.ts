@@ -51,9 +51,9 @@ function parsed(name: string, text: string): unknown {
 
 /** The value that a column gets, in words, if nothing is entered for a new row. */
 export function usualWords({ defaultValue, isIdentity, isNullable }: TableColumn): string {
-  if (isIdentity || /^nextval\(/.test(defaultValue ?? '')) return 'counted by the database';
+  if (isIdentity || /^nextval\(/.test(defaultValue ?? '')) return 'leave it empty: the database numbers the rows';
   if (defaultValue !== null) return `default: ${defaultValue}`;
-  return isNullable ? 'empty: null' : 'required';
+  return isNullable ? 'optional' : 'required';
 }
 
 /** Whether a new row needs a value. */

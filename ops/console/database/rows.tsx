@@ -54,7 +54,7 @@ export function Rows({ ids, table, view, onView }: Props) {
   }));
   const rows = (data?.databaseTableRows ?? []) as readonly Row[];
   const actions: Column<Row> = {
-    head: 'Do',
+    head: 'Actions',
     cell: (row) => (
       <Group gap={6} wrap="nowrap">
         {may('database.rowUpdate') && (

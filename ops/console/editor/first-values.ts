@@ -33,7 +33,9 @@ function withoutExamples(value: unknown, declared: ReadonlySet<string>): unknown
   }
   if (Array.isArray(value)) return value.map((one) => withoutExamples(one, declared));
   if (!isObject(value)) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, withoutExamples(one, declared)]));
+  const rest = Object.fromEntries(Object.entries(value).map(([key, one]) => [key, withoutExamples(one, declared)]));
+  // The other side of a comparison is an example for that input.
+  return 'rightValue' in rest && rest.leftValue !== value.leftValue ? { ...rest, rightValue: '' } : rest;
 }
 
 /** The name of the nearest result before a step that was a list in the last test, else of the nearest that no test has had. */

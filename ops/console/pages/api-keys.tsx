@@ -58,7 +58,7 @@ export function ApiKeysPage() {
     { head: 'Used', cell: ({ lastUsedAt }) => (lastUsedAt ? <Ago at={lastUsedAt} /> : 'never'), isWide: true },
     { head: 'History', cell: ({ id }) => <WhoChanged tenantID={tenantID} assetID={id} />, isWide: true },
     {
-      head: 'Do',
+      head: 'Actions',
       cell: (row) => (
         <RowMenu
           of={row.apiKeyName}

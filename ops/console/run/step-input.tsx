@@ -48,10 +48,10 @@ export function StepInput({ tenantID, run, graph, step, onSelect }: Props) {
 }
 
 const reasons: Record<Schemas['StepSettingInDoubt']['reason'], string> = {
-  notKept: 'as it was written: it names a variable or a link, whose value is not kept with the run.',
-  omitted: 'as it was written: it names a value that is left out below.',
-  tooLong: 'as it was written: with its values it is too long to be shown here.',
-  plain: 'with its values as they are; the step has encoded them, or marked them as data.',
+  notKept: 'is shown as it was written, since the value of a variable or a link in it is not kept with the run.',
+  omitted: 'is shown as it was written, since a value in it is left out below.',
+  tooLong: 'is shown as it was written, since it is too long with its values.',
+  plain: 'is shown with its values as one reads them. What was sent had them encoded, or as parameters.',
 };
 
 /** More would hide what they are about. */
@@ -72,7 +72,7 @@ function Settings({ settings }: Pick<Schemas['WorkflowStepInput'], 'settings'>) 
           {inDoubt.slice(0, MAX_NAMED).map(({ path, reason }) => (
             <li key={path.join('.')}>
               <Text size="sm">
-                <code>{path.join('.')}</code> stands here {reasons[reason]}
+                “{path.join('.')}” {reasons[reason]}
               </Text>
             </li>
           ))}

@@ -35,7 +35,13 @@ export function databaseTests(stage: () => Stage): void {
     await page.getByText('The table is empty.').waitFor();
 
     await page.getByRole('button', { name: 'Add a row' }).click();
-    await dialog.getByText('bigint, counted by the database').waitFor();
+    await dialog.getByText('bigint, leave it empty: the database numbers the rows').waitFor();
+    // The button below the fields stays where it is while one types.
+    const topOfButton = async () => (await dialog.getByRole('button', { name: 'Save the row' }).boundingBox())?.y;
+    const top = await topOfButton();
+    await dialog.getByRole('textbox', { name: 'title' }).fill('A');
+    await dialog.getByRole('button', { name: 'Clear title' }).waitFor();
+    expect(await topOfButton()).toBe(top);
     await dialog.getByRole('textbox', { name: 'title' }).fill(HOSTILE);
     await dialog.getByRole('combobox', { name: 'sold' }).click();
     await page.getByRole('option', { name: 'true' }).click();

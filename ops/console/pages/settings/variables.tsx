@@ -63,7 +63,7 @@ export function VariableSettingsPage() {
     },
     { head: 'History', cell: ({ id }) => <WhoChanged tenantID={tenantID} assetID={id} />, isWide: true },
     {
-      head: 'Do',
+      head: 'Actions',
       cell: (row) => (
         <RowMenu
           of={row.name}

@@ -11,12 +11,13 @@ import { isPlain, Operator } from '../operators.ts';
 export const Comparison = z.object({
   leftValue: Json.meta({
     title: 'Value',
-    description: 'What is compared, mostly an expression; JavaScript where the operator is one',
+    description:
+      'The value to look at, such as {{ctx.input.amount}}; with “is computed by an expression”, JavaScript such as ctx.input.amount > 10',
   }),
   operator: Operator.meta({ title: 'Operator', description: 'How they are compared' }),
   rightValue: Json.optional().meta({
     title: 'Compared with',
-    description: 'The other value, if the operator needs one',
+    description: 'A value such as 10, or an expression; nothing where the operator needs none',
   }),
 });
 export type Comparison = z.infer<typeof Comparison>;

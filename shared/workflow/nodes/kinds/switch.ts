@@ -28,7 +28,10 @@ export const switchNode = defineNode({
   config: z
     .object({
       ...working,
-      switchValue: Json.meta({ title: 'Value', description: 'What is compared with each case, mostly an expression' }),
+      switchValue: Json.meta({
+        title: 'Value',
+        description: 'What each case is compared with, such as {{ctx.input.country}}',
+      }),
       cases: z.array(SwitchCase).min(1).meta({
         title: 'Cases',
         description: 'In this order; the first that matches is taken, else the exit `default`',
