@@ -3,11 +3,10 @@ import { useMemo } from 'react';
 import { useMay } from '../client/may.ts';
 import { dataQueriesRead } from '../client/queries-of-tenant.ts';
 import { workflowListRead } from '../client/workflows.ts';
-import type { Named } from '../graph/summary.ts';
-import type { Draft } from './draft.ts';
+import type { Named } from './summary.ts';
 
 /** Titles of the queries and workflows that steps name by id, of the first page of each: an unknown id would be refused. */
-export function useNamed(tenantID: string, { nodes }: Draft): Named {
+export function useNamed(tenantID: string, nodes: readonly { data: Readonly<Record<string, unknown>> }[]): Named {
   const may = useMay();
   const hasNames = (field: string) => nodes.some(({ data }) => typeof data[field] === 'string');
   const queries = useQuery({

@@ -74,7 +74,10 @@ function GraphEdge(edge: EdgeProps) {
   const flow = edge.sourcePosition === Position.Right ? 'right' : 'down';
   const { id, label, style = {}, markerEnd, interactionWidth } = edge;
   const isBack = leadsBack(edge, flow);
-  const { path, x, y } = isBack ? { path: pathAround(edge, flow), ...middleAround(edge, flow) } : wayOf(edge);
+  const { path, ...middle } = isBack ? { path: pathAround(edge, flow), ...middleAround(edge, flow) } : wayOf(edge);
+  const isAtExit = edge.data?.isNamedAtExit === true;
+  const { x, y } = isAtExit ? pointAtExit(edge, flow) : middle;
+  const [left, top] = isAtExit ? anchorAtExit[flow] : ['-50%', '-50%'];
   return (
     <>
       <BaseEdge
@@ -86,10 +89,14 @@ function GraphEdge(edge: EdgeProps) {
       {(label || actions) && (
         <EdgeLabelRenderer>
           <div
-            className="edge-label nodrag nopan"
-            style={{ transform: `translate(-50%, -50%) translate(${x}px, ${y}px)` }}
+            className={`edge-label nodrag nopan ${isAtExit ? `at-exit ${flow}` : ''}`}
+            style={{ transform: `translate(${left}, ${top}) translate(${x}px, ${y}px)` }}
           >
-            {label && <span className="edge-name">{label}</span>}
+            {label && (
+              <span className="edge-name" title={String(label)}>
+                {label}
+              </span>
+            )}
             {actions && (
               <button
                 type="button"
@@ -108,6 +115,16 @@ function GraphEdge(edge: EdgeProps) {
     </>
   );
 }
+
+/** The part of the name of an edge that lies at its point, where that is at the exit. */
+const anchorAtExit = { down: ['-50%', '0'], right: ['0', '-50%'] } as const;
+
+/** The point at which the name of an exit stands that leads nowhere. */
+function pointAtExit({ sourceX, sourceY }: EdgeProps, flow: Flow): Point {
+  return flow === 'down' ? { x: sourceX, y: sourceY + FROM_EXIT } : { x: sourceX + FROM_EXIT, y: sourceY };
+}
+
+const FROM_EXIT = 2;
 
 /** The path of an edge, and where its name stands: for a long one before the first rank of cards that it passes. */
 function wayOf(edge: EdgeProps): { path: string; x: number; y: number } {

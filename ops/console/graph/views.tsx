@@ -7,6 +7,8 @@ import { coveredWidth } from './workspace.tsx';
 
 /** Room between a step that is brought into view and what is around the view. */
 const MARGIN = 24;
+/** The buttons of the zoom lie over the graph at the left. */
+const BUTTONS = 56;
 /** Names of the exits of a card, and the buttons that add a step behind them, hang on it. */
 const EXITS = 72;
 /** Smaller cards cannot be read: a step that is looked for is enlarged. */
@@ -40,8 +42,14 @@ export function Views({ sought, tidied = 0, positions }: Props) {
     const zoom = Math.max(before.zoom, MIN_ZOOM);
     const isEnlarged = zoom > before.zoom;
     const next = {
-      x: shifted(at.x, WIDTH + EXITS, { view: before.x, zoom, room: pane.width - coveredWidth(), isEnlarged }),
-      y: shifted(at.y, HEIGHT + EXITS, { view: before.y, zoom, room: pane.height, isEnlarged }),
+      x: shifted(at.x, WIDTH + EXITS, {
+        view: before.x,
+        zoom,
+        room: pane.width - coveredWidth(),
+        before: BUTTONS,
+        isEnlarged,
+      }),
+      y: shifted(at.y, HEIGHT + EXITS, { view: before.y, zoom, room: pane.height, before: MARGIN, isEnlarged }),
     };
     if (next.x !== before.x || next.y !== before.y) void setViewport({ ...next, zoom });
   }, [isDrawn, sought, getViewport, setViewport]);
@@ -55,14 +63,16 @@ interface Side {
   view: number;
   zoom: number;
   room: number;
+  /** Pixels at the beginning of the view in which it must not lie. */
+  before: number;
   isEnlarged: boolean;
 }
 
 /** The offset of the view with which a card is in it, as little as possible beside the present one. */
-function shifted(at: number, size: number, { view, zoom, room, isEnlarged }: Side): number {
+function shifted(at: number, size: number, { view, zoom, room, before, isEnlarged }: Side): number {
   const middle = room / 2 - (at + size / 2) * zoom;
   if (isEnlarged) return middle;
   const [from, to] = [at * zoom + view, (at + size) * zoom + view];
-  if (from < MARGIN) return view + MARGIN - from;
+  if (from < before) return view + before - from;
   return to > room - MARGIN ? view - (to - room + MARGIN) : view;
 }

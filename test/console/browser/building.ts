@@ -42,6 +42,8 @@ export function buildingTests(stage: () => Stage): void {
     const target = await boxOf(page.locator('[data-id="end"] .react-flow__handle.target'));
     await dragTo(page, handle('approval', 'approved'), { x: target.x + 5, y: target.y + 5 });
     await page.locator('.edge-label', { hasText: 'approved' }).waitFor();
+    // Each button that adds a step can be pressed: none is on another one, nor on the name of an exit.
+    await expect.poll(() => covered(page)).toEqual([]);
 
     // The API refuses a way back: nothing is connected.
     const first = await boxOf(page.locator('[data-id="condition"] .react-flow__handle.target'));
@@ -179,4 +181,22 @@ async function dragTo(page: Page, from: Locator, { x, y }: { x: number; y: numbe
   await page.mouse.move(x - 20, y - 20, { steps: 4 });
   await page.mouse.move(x, y, { steps: 3 });
   await page.mouse.up();
+}
+
+/** Names of exits and buttons of the graph that another one covers. */
+async function covered(page: Page): Promise<string[]> {
+  const parts = page.locator(
+    ':is(.open-exit:not([data-exit="error"]), .edge-label) :is(button, .exit-name, .edge-name)',
+  );
+  const named = await Promise.all(
+    (await parts.all()).map(async (part) => ({ name: await part.textContent(), box: await boxOf(part) })),
+  );
+  const meets = (one: Box, other: Box) =>
+    one.x < other.x + other.width &&
+    other.x < one.x + one.width &&
+    one.y < other.y + other.height &&
+    other.y < one.y + one.height;
+  return named.flatMap(({ name, box }, at) =>
+    named.slice(at + 1).flatMap((other) => (meets(box, other.box) ? [`${name} ${other.name}`] : [])),
+  );
 }
