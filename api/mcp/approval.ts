@@ -152,8 +152,8 @@ export const awaitTool: ListedTool = {
   inputSchema: {
     type: 'object',
     properties: {
-      toolCallID: { type: 'string', format: 'uuid', 'x-reference': 'toolCall' },
-      seconds: { type: 'integer', minimum: 0, maximum: SECONDS, default: 25 },
+      toolCallID: { type: 'string' },
+      seconds: { type: 'integer', minimum: 0, maximum: SECONDS, description: 'Default: 25' },
     },
     required: ['toolCallID'],
   },

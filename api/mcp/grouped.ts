@@ -28,7 +28,7 @@ export function groupTools({ groups }: ToolRegistry, allowed: readonly Tool[]): 
         properties: {
           query: { type: 'string', description: 'Words that the name or the description has' },
           group: { type: 'string', enum: counted.map(({ name }) => name) },
-          limit: { type: 'integer', minimum: 1, maximum: MAX_FOUND, default: 5 },
+          limit: { type: 'integer', minimum: 1, maximum: MAX_FOUND, description: 'Default: 5' },
         },
       },
       annotations: { title: 'Search tools', ...reads },

@@ -1,6 +1,7 @@
 import { AppError } from '#shared/core/errors.ts';
 import { refuseManyNames } from './argument-names.ts';
 import type { InProcess, InProcessRequest } from './in-process.ts';
+import { readArguments } from './read-arguments.ts';
 import type { RouteTool, ToolArguments, ToolCaller, ToolOptions, ToolResult } from './tool.ts';
 
 /**
@@ -41,7 +42,7 @@ export function requestOf(
 ): InProcessRequest {
   const { route, fields } = tool;
   refuseManyNames(args);
-  const given = asFields(tool, args);
+  const given = asFields(tool, readArguments(tool.inputSchema, args));
   const path = route.path.replace(/:(\w+)/g, (_parameter, name: string) =>
     encodeURIComponent(name === 'tenantID' ? tenantID : textOf(name, given[name])),
   );

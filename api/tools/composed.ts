@@ -69,10 +69,10 @@ const searchTool: ComposedTool = {
   inputSchema: {
     type: 'object',
     properties: {
-      query: { type: 'string', minLength: 1, maxLength: 255 },
+      query: { type: 'string' },
       types: {
         type: 'array',
-        items: { enum: kinds.map(({ kind }) => kind) },
+        items: { type: 'string', enum: kinds.map(({ kind }) => kind) },
         description: 'Kinds to search; absent: all',
       },
     },
@@ -101,14 +101,12 @@ const sampleTool: ComposedTool = {
   inputSchema: {
     type: 'object',
     properties: {
-      datasourceID: { type: 'string', format: 'uuid', 'x-reference': 'datasource' },
+      datasourceID: { type: 'string' },
       table: {
         type: 'string',
-        minLength: 1,
-        maxLength: 255,
         description: 'With its schema, if it has one: `public.orders`',
       },
-      limit: { type: 'integer', minimum: 1, maximum: MAX_SAMPLE, default: 5 },
+      limit: { type: 'integer', minimum: 1, maximum: MAX_SAMPLE, description: 'Default: 5' },
     },
     required: ['datasourceID', 'table'],
   },
@@ -153,7 +151,7 @@ function previewTool(publicURL: string): ComposedTool {
       'Get the address of an app page. It is the address at which the API answers with the page; an admin UI draws it.\n\nUse it when the user wants to open a page.\n\nCost: low; it changes nothing.',
     inputSchema: {
       type: 'object',
-      properties: { appPageID: { type: 'string', format: 'uuid', 'x-reference': 'appPage' } },
+      properties: { appPageID: { type: 'string' } },
       required: ['appPageID'],
     },
     outputSchema: responseSchema({ url: { type: 'string' } }),

@@ -5,6 +5,7 @@ import type { RouteGroup } from '../http/route/route.ts';
 import { annotationsOf, costOf } from './effects.ts';
 import { usageOf } from './hints.ts';
 import { liftedFields, listDefaults, renamedArguments, toolNameOf, withoutTool } from './names.ts';
+import { plainSchema } from './plain-schema.ts';
 import { type Inputs, inputsOf, standAlone, withoutExamples } from './schemas.ts';
 import type { Requirement, RouteTool, TenantRoute } from './tool.ts';
 
@@ -63,7 +64,7 @@ function describeTool(route: TenantRoute, { tag, document, names }: ToolSource):
     name: toolNameOf(route.name),
     group: tag,
     description: describe(route, names),
-    inputSchema: standAlone(inputs.schema, schemas),
+    inputSchema: plainSchema(inputs.schema, schemas, [...inputs.path, ...inputs.query]),
     outputSchema: responseOf(operation, document),
     annotations: annotationsOf(route),
     required: requiredBy(route, operation),
