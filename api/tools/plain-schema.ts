@@ -9,9 +9,9 @@ export const ANY_JSON = 'Text as it is, other JSON after `json:`, such as json:4
 
 type Schemas = Readonly<Record<string, Schema>>;
 
-interface Place {
+interface Described {
   schemas: Schemas;
-  /** Of the field, which often says what its id names. */
+  /** The name of the field, which often says what its id names. */
   name?: string;
   /** Whether the value is sent as text, as arguments of the path and the query are. */
   isText?: boolean;
@@ -28,22 +28,22 @@ export function plainSchema(schema: Schema, schemas: Schemas, texts: readonly st
   return { properties: {}, ...plain(schema, { schemas, texts }) };
 }
 
-function plain(given: Schema, place: Place): Schema {
-  const schema = resolved(given, place.schemas);
-  const options = alternativesOf(schema, place.schemas);
+function plain(given: Schema, field: Described): Schema {
+  const schema = resolved(given, field.schemas);
+  const options = alternativesOf(schema, field.schemas);
   const isNullable = options.some(({ type }) => type === 'null');
   const typed = options.filter(({ type }) => type !== 'null');
-  const made = typed.map((option) => plainOf(option, place));
+  const made = typed.map((option) => plainOf(option, field));
   const [first = { type: 'string' }] = made;
-  const { description: ofType, ...rest } = made.length > 1 ? merged(made, place) : first;
+  const { description: ofType, ...rest } = made.length > 1 ? merged(made, field) : first;
   const description = joined([
     schema.description ?? schema.title ?? typed[0]?.description,
-    idNote(typed, place.name),
+    idNote(typed, field.name),
     boundNote(schema),
     defaultNote(schema.default),
     isNullable ? 'May be null' : undefined,
     ofType,
-    isAny(schema) && !place.isText ? ANY_JSON : undefined,
+    isAny(schema) && !field.isText ? ANY_JSON : undefined,
   ]);
   return { ...rest, ...(description && { description }) };
 }
@@ -65,10 +65,10 @@ function alternativesOf(schema: Schema, schemas: Schemas): Schema[] {
 }
 
 /** One type, without what {@link plain} says about the field. */
-function plainOf(schema: Schema, place: Place): Schema {
+function plainOf(schema: Schema, field: Described): Schema {
   const { type } = schema;
-  if (type === 'object') return plainObject(schema, place);
-  if (type === 'array') return { type, items: plain(itemOf(schema), { schemas: place.schemas }) };
+  if (type === 'object') return plainObject(schema, field);
+  if (type === 'array') return { type, items: plain(itemOf(schema), { schemas: field.schemas }) };
   if (type === 'integer' || type === 'number') return { type, ...limitsOf(schema) };
   if (type === 'boolean') return { type };
   const values = 'const' in schema ? [schema.const] : (schema.enum ?? []);
@@ -89,13 +89,13 @@ function limitsOf({ minimum, maximum, const: only }: Schema): Schema {
   return { ...(minimum !== undefined && { minimum }), ...(maximum !== undefined && { maximum }) };
 }
 
-function plainObject({ properties = {}, required = [], additionalProperties }: Schema, place: Place): Schema {
-  const { schemas, texts = [] } = place;
+function plainObject({ properties = {}, required = [], additionalProperties }: Schema, field: Described): Schema {
+  const { schemas, texts = [] } = field;
   const shown = Object.entries(properties).filter(
-    ([name, field]) => !('not' in field) && (field.deprecated !== true || required.includes(name)),
+    ([name, inner]) => !('not' in inner) && (inner.deprecated !== true || required.includes(name)),
   );
   const plainFields = shown.map(
-    ([name, field]) => [name, plain(field, { schemas, name, isText: texts.includes(name) })] as const,
+    ([name, inner]) => [name, plain(inner, { schemas, name, isText: texts.includes(name) })] as const,
   );
   const needed = required.filter((name) => properties[name] && !('not' in properties[name]));
   const values = typeof additionalProperties === 'object' ? resolved(additionalProperties, schemas) : {};
@@ -114,7 +114,7 @@ function isAny({ type, anyOf, oneOf, enum: values, const: only, $ref }: Schema):
 }
 
 /** One type for alternatives: texts and objects are joined, a list takes a single item too, and all else is a text. */
-function merged(options: readonly Schema[], place: Place): Schema {
+function merged(options: readonly Schema[], field: Described): Schema {
   const types = new Set(options.map(({ type }) => type));
   const described = joined(options.map(({ description }) => description));
   const description = described ? { description: described } : {};
@@ -125,7 +125,7 @@ function merged(options: readonly Schema[], place: Place): Schema {
   if (list && options.every(({ type }) => type === 'array' || type === list.items?.type)) return list;
   if ([...types].every((type) => type === 'integer' || type === 'number')) return { type: 'number', ...description };
   const kinds = options.map((option) => summaryOf(option)).join(', or ');
-  return place.isText ? { type: 'string' } : { type: 'string', description: joined([upper(kinds), ANY_JSON]) };
+  return field.isText ? { type: 'string' } : { type: 'string', description: joined([upper(kinds), ANY_JSON]) };
 }
 
 function mergedTexts(options: readonly Schema[]): Schema {

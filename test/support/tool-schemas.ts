@@ -1,4 +1,4 @@
-/** What the clients of models take as the schema of a tool's input. */
+/** The rules of clients of models for the schema of a tool's input. */
 import type { Schema } from '#api/http/openapi/types.ts';
 
 export interface Dialect {
@@ -12,7 +12,7 @@ interface Rules {
   keywords: Readonly<Record<string, (value: unknown) => boolean>>;
   formats?: readonly string[];
   maxLevels?: number;
-  /** What must hold for a schema as a whole. */
+  /** Faults of a schema as a whole. */
   others(schema: Schema, isRoot: boolean): readonly (string | false)[];
 }
 
