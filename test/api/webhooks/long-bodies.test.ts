@@ -1,5 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import { jsonOf, readField } from '#api/resources/webhooks/json-field.ts';
+import { percentDecoded } from '#shared/core/form-fields.ts';
+import { requireUsable } from '#shared/triggers/listeners/require-usable.ts';
 
 const body = (bytes: number) =>
   Buffer.from(`{"id":"evt_1","type":"url_verification","list":[${'{},'.repeat(bytes / 3)}1]}`);
@@ -17,4 +19,22 @@ test('the id in a long signed body is found in pieces of it', async () => {
   expect(await readField(body(900_000), 'id')).toBe('evt_1');
   expect(Math.max(...parse.mock.calls.map(([piece]) => piece.length))).toBeLessThan(200_000);
   expect(await readField(Buffer.from('{"id"'), 'id')).toBeUndefined();
+});
+
+test('of long JSON that cannot be stored the byte is named, and it is not parsed for the field', () => {
+  const check = (text: string) => () =>
+    requireUsable({ query: '', params: {}, contentType: 'application/json', body: Buffer.from(text) });
+  using parse = vi.spyOn(JSON, 'parse');
+
+  expect(check('{"a":["\\u0000"]}')).toThrow(/^body\.a\.0: .* at byte 7$/);
+  expect(parse).toHaveBeenCalledTimes(1);
+  expect(check(`[${'{},'.repeat(200_000)}"\\u0000"]`)).toThrow(/^body: .* at byte 600002$/);
+  expect(parse).toHaveBeenCalledTimes(1);
+});
+
+test.each([
+  ['a%41%c3%A4%2', 'aAä%2'],
+  ['%%41%4g%', '%A%4g%'],
+])('the bytes of %s are decoded', (form, bytes) => {
+  expect(percentDecoded(Buffer.from(form)).toString()).toBe(bytes);
 });
