@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { type QuotaName, quotaExceeded, readQuotas } from '../access/quotas.ts';
+import { cooperative } from '../concurrency/cooperative.ts';
 import { writeJSON } from '../concurrency/write-json.ts';
 import type { AppError } from '../core/errors.ts';
 import type { JsonObject } from '../core/json.ts';
@@ -64,7 +65,8 @@ export interface RunsInFlight {
 
 async function sizeOf(inputs: readonly JsonObject[]): Promise<number> {
   let bytes = 0;
-  for (const input of inputs) bytes += Buffer.byteLength(await writeJSON(input));
+  // A pause within one of them comes only if it is large.
+  for await (const input of cooperative(inputs)) bytes += Buffer.byteLength(await writeJSON(input));
   return bytes;
 }
 
