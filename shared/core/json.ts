@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { KeyedRecord } from './record.ts';
+import { KeyedObject, KeyedRecord } from './record.ts';
 import { tooManyParts } from './unstorable.ts';
 
 /** Any JSON value. */
@@ -52,7 +52,7 @@ export const JsonObject = new JsonRecord({
  * Elements and fields of one value of settings, such as the config of a node: what is done with it, field by field, has no pauses. Lists of
  * data belong into args and rows, which have no such limit.
  */
-export const MAX_SETTINGS = 50_000;
+export const MAX_SETTINGS = 20_000;
 
 /** A check of a schema: refuses a value whose lists and objects have more elements and fields together. */
 export function atMostParts(max = MAX_SETTINGS): (payload: z.core.ParsePayload) => void {
@@ -63,6 +63,40 @@ export function atMostParts(max = MAX_SETTINGS): (payload: z.core.ParsePayload) 
 
 /** An object of JSON that is a setting. */
 export const Settings = JsonObject.check(atMostParts());
+
+/**
+ * Settings of which the schema knows some fields. Their number is checked before the fields are, and those that it does not know are taken as
+ * they are.
+ */
+export function settingsWith<Shape extends z.ZodRawShape>(
+  shape: Shape,
+): z.ZodObject<Shape, z.core.$catchall<typeof Json>> {
+  // Safe: the class parses what the class that it extends parses.
+  return new SettingsObject({ type: 'object', shape, catchall: Json }) as unknown as z.ZodObject<
+    Shape,
+    z.core.$catchall<typeof Json>
+  >;
+}
+
+const SettingsObject = z.core.$constructor(
+  'SettingsObject',
+  (schema: z.ZodObject, definition: z.core.$ZodObjectDef) => {
+    KeyedObject.init(schema, definition);
+    const { parse } = schema._zod;
+    const refuseMany = atMostParts();
+    schema._zod.parse = (payload, context) => {
+      refuseMany(payload);
+      const given = payload.value;
+      if (payload.issues.length > 0) return payload;
+      if (!isParsed || !isJsonObject(given)) return parse(payload, context);
+      // To copy each of 20,000 fields through its schema would take 20 ms.
+      const known = Object.keys(definition.shape).filter((key) => Object.hasOwn(given, key));
+      const parsed = parse({ ...payload, value: Object.fromEntries(known.map((key) => [key, given[key]])) }, context);
+      if (parsed instanceof Promise) throw new TypeError('A schema of settings may not be asynchronous');
+      return Object.assign(payload, { issues: parsed.issues, value: Object.assign({ ...given }, parsed.value) });
+    };
+  },
+);
 
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);

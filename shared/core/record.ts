@@ -41,10 +41,13 @@ export const KeyedRecord: z.core.$constructor<z.ZodRecord, z.core.$ZodRecordDef>
   },
 );
 
-const KeyedObject = z.core.$constructor('KeyedObject', (schema: z.ZodObject, definition: z.core.$ZodObjectDef) => {
-  z.ZodObject.init(schema, definition as z.ZodObject['_zod']['def']);
-  if (definition.catchall) keepPrototypeKey(schema, definition.catchall);
-});
+export const KeyedObject: z.core.$constructor<z.ZodObject, z.core.$ZodObjectDef> = z.core.$constructor(
+  'KeyedObject',
+  (schema: z.ZodObject, definition: z.core.$ZodObjectDef) => {
+    z.ZodObject.init(schema, definition as z.ZodObject['_zod']['def']);
+    if (definition.catchall) keepPrototypeKey(schema, definition.catchall);
+  },
+);
 
 function keepPrototypeKey(schema: z.ZodType, values: z.core.$ZodType): void {
   const parse = schema._zod.parse;

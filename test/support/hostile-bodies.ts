@@ -13,7 +13,7 @@ const keys = (bytes: number, value: string) => {
 };
 const wide = (bytes: number) => {
   const object = keys(540_000, '1');
-  return `[${Array.from({ length: Math.ceil(bytes / object.length) }, () => object).join(',')}]`;
+  return `[${Array.from({ length: Math.max(1, Math.floor(bytes / object.length)) }, () => object).join(',')}]`;
 };
 const nested = (levels: number) => '['.repeat(levels) + ']'.repeat(levels);
 

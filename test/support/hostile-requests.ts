@@ -18,7 +18,7 @@ export const hostileFields = [
 const rowsPath = '/api/v1/tenants/:tenantID/database/schemas/:databaseSchemaName/tables/:databaseTableName/rows';
 const padding = 'x'.repeat(900);
 /** Nearly as many values as one setting may have. */
-const MANY_SETTINGS = 45_000;
+const MANY_SETTINGS = 19_000;
 
 /** Bodies of up to five megabytes with very many faults or parts: a route, what the body has, its text. */
 export function faultyBodies(): [name: string, fault: string, body: string][] {

@@ -43,7 +43,7 @@ export function* validation(
     issues.push(...own);
     unlisted += Math.max(found - own.length, 0);
     yield;
-    // Of a large value that is refused anyway, the fields that its schema does not know would take longer than its parsing.
+    // A large value that is refused anyway is not searched for fields that its schema does not know: that would take longer than its parsing.
     const isEnough = own.length > 0 && check.unstorable !== undefined;
     const { fields, count } = isEnough ? NONE : refusedFields(check, unknownFieldPolicy);
     issues.push(...asIssues(fields));

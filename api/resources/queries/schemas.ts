@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Caller } from '#shared/core/caller.ts';
-import { atMostParts, Json, JsonObject } from '#shared/core/json.ts';
-import { looseObject, withOthers } from '#shared/core/record.ts';
+import { JsonObject, settingsWith } from '#shared/core/json.ts';
+import { looseObject } from '#shared/core/record.ts';
 import { givenInputs } from '#shared/core/schema/field-aliases.ts';
 import { idOf } from '#shared/core/schema/reference.ts';
 import { readBy } from '#shared/core/schema/walk.ts';
@@ -31,12 +31,10 @@ const Type = z.string().min(1).max(64);
  * Options of a query: fields of its type, and those of every query. The datasource may be named among them or beside
  * them.
  */
-const Options = withOthers({ datasourceID: idOf('datasource').nullish(), datasourceType: Type.nullish() }, Json)
-  .check(atMostParts())
-  .meta({
-    id: 'DataQueryOptions',
-    description: 'The fields depend on `datasourceType`: see `getDataQuerySchemas`',
-  });
+const Options = settingsWith({ datasourceID: idOf('datasource').nullish(), datasourceType: Type.nullish() }).meta({
+  id: 'DataQueryOptions',
+  description: 'The fields depend on `datasourceType`: see `getDataQuerySchemas`',
+});
 
 /** Null or absent when the type needs no datasource. */
 const target = { datasourceID: idOf('datasource').nullish(), datasourceType: Type.nullish() };
