@@ -1,4 +1,6 @@
 /** Runs vitest in a process of its own, for ops/tools/run-tests.ts, which it sends a `TestResult`. Arguments are vitest's. */
+import { relative } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
 import type { Reporter, SerializedError, TestCase, TestModule } from 'vitest/node';
 import { parseCLI, startVitest } from 'vitest/node';
 
@@ -92,9 +94,14 @@ function nameOf(test: TestCase): string {
   return `${fileName(test.module)} > ${test.fullName}`;
 }
 
+/** With what Playwright waited for, which it tells below the message, and with the line of the test. */
 function firstErrorOf(test: TestCase): string {
-  const { message = '', diff = '' } = test.result().errors?.[0] ?? {};
-  return [message.split('\n', 1)[0], ...diff.split('\n').slice(0, 30)].join('\n    ').trimEnd();
+  const { message = '', diff = '', stacks = [] } = test.result().errors?.[0] ?? {};
+  const [said, ...more] = message.split('\n');
+  const waits = more.map((line) => stripVTControlCharacters(line).trim()).filter((line) => line.startsWith('- '));
+  const [place] = stacks.map(({ file, line }) => `at ${relative(process.cwd(), file)}:${line}`);
+  const lines = [said, ...waits.slice(0, 3), ...diff.split('\n').slice(0, 30), place];
+  return lines.filter((line) => line).join('\n    ');
 }
 
 function fileName(module: TestModule): string {
