@@ -13,7 +13,7 @@ export function runTests(stage: () => Stage): void {
   let runPath: string;
 
   test('by keyboard alone: signs in, starts the order sample, watches it, answers its questions and reads the result', async () => {
-    const { cluster, tenant, visit, open } = stage();
+    const { cluster, tenant, visit, open, path } = stage();
     const page = await visit(`${cluster.baseURL}/console/sign-in?next=/t/${tenant.id}/runs`);
     await expectAccessible(page, { name: 'sign-in', shows: 'E-mail address' });
     const { keyboard } = page;
@@ -79,8 +79,7 @@ export function runTests(stage: () => Stage): void {
     await press(page.getByRole('link', { name: 'Answer the question' }));
     await page.getByRole('heading', { name: 'Choose the delivery of order A-1' }).waitFor();
     // From here on without a reload: what follows is told by the socket.
-    const watching = await open(tenant.creator);
-    await watching.goto(cluster.baseURL + runPath);
+    const watching = await open(tenant.creator, { at: runPath.slice(path().length) });
     await watching.getByRole('status').getByText('Waiting').waitFor();
     await tabTo(page, page.getByRole('combobox', { name: 'Carrier' }));
     await keyboard.press('Enter');

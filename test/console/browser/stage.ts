@@ -24,10 +24,18 @@ export interface Stage extends AsyncDisposable {
   path(rest?: string): string;
   /** Leads the page, or another one of the console, to this path. */
   go(path: string, page?: Page): Promise<void>;
-  /** A page of another user or another server. */
-  open(user: { email: string }, baseURL?: string): Promise<Page>;
+  /** A page of another user, or of another server, which the test closes. */
+  open(user: { email: string }, more?: OpenOptions): Promise<Page>;
   /** A page without a session, which the test closes. */
   visit(url: string): Promise<Page>;
+}
+
+interface OpenOptions {
+  baseURL?: string;
+  /** The path below that of the tenant; without it that of the inbox. */
+  at?: string;
+  /** Called before the page is loaded. */
+  prepare?: (page: Page) => Promise<unknown>;
 }
 
 /** Markup, a text that turns the direction of what follows, and a word without an end. */
@@ -67,15 +75,19 @@ export async function openStage(executablePath: string): Promise<Stage> {
     });
     return page;
   };
-  const open = async ({ email }: { email: string }, baseURL = cluster.baseURL) => {
+  const open = async (
+    { email }: { email: string },
+    { baseURL = cluster.baseURL, at = '/inbox', prepare }: OpenOptions = {},
+  ) => {
     const opened = await newPage();
     const session = { token: await cluster.tokenFor({ email }), email, renewal: { kind: 'development' } };
     const stored = JSON.stringify({ ...session, expiresAt: Date.now() + 3_000_000 });
+    await prepare?.(opened);
     // An empty document, or one that says that no server answered, has no storage.
     await opened.addInitScript(
       `if (origin !== 'null') sessionStorage.setItem('gantry.session', ${JSON.stringify(stored)})`,
     );
-    await opened.goto(`${baseURL}/console/t/${tenant.id}/inbox`);
+    await opened.goto(`${baseURL}/console/t/${tenant.id}${at}`);
     return opened;
   };
   const page = await open(tenant.creator);

@@ -47,8 +47,7 @@ export function troubleTests(stage: () => Stage): void {
       });
 
     const member = await aMember(cluster, { tenant, can: ['workflow.read', 'cronjob.list'] });
-    const page = await open(member, baseURL);
-    await page.goto(`${baseURL}/console/t/${tenant.id}/runs/${body.instanceID}?view=timeline`);
+    const page = await open(member, { baseURL, at: `/runs/${body.instanceID}?view=timeline` });
     await page.getByRole('row', { name: /one Waiting/ }).waitFor();
     await page.getByText('Live', { exact: true }).waitFor();
     const links = page.getByRole('navigation', { name: 'Pages' }).getByRole('link');
@@ -118,8 +117,7 @@ export function troubleTests(stage: () => Stage): void {
     });
     const client = cluster.as(tenant.creator).in(tenant);
     const { body } = await client.post(`T/workflows/${id}/execute`, {});
-    const page = await open(tenant.creator, proxy.url);
-    await page.goto(`${proxy.url}/console/t/${tenant.id}/runs/${body.instanceID}?view=timeline`);
+    const page = await open(tenant.creator, { baseURL: proxy.url, at: `/runs/${body.instanceID}?view=timeline` });
     await page.getByRole('row', { name: /ask Waiting/ }).waitFor();
     await page.getByText('Connecting', { exact: true }).waitFor();
     expect(await page.getByText('The connection is lost').count()).toBe(0);
@@ -211,11 +209,10 @@ export function troubleTests(stage: () => Stage): void {
       can: ['workflow.read', 'workflow.list', 'datasource.list', 'datasource.read'],
       rules: [{ object: `workflow:${own.id}`, action: '*' }],
     });
-    const page = await open(member);
+    const page = await open(member, { at: '/workflows' });
     const shown = () => page.getByRole('navigation', { name: 'Pages' }).getByRole('link').allInnerTexts();
     const main = page.getByRole('main');
 
-    await go(path('/workflows'), page);
     await main
       .getByRole('row', { name: /^Of another/ })
       .first()
@@ -258,9 +255,8 @@ export function troubleTests(stage: () => Stage): void {
     await aListener(cluster, { tenant, title: 'Theirs', status: 'inactive' });
     const client = cluster.as(tenant.creator).in(tenant);
     const { body } = await client.post(`T/workflows/${id}/execute`, {});
-    const page = await open(member);
-    await page.clock.install();
-    await page.goto(cluster.baseURL + path(`/runs/${body.instanceID}?view=timeline`));
+    const at = `/runs/${body.instanceID}?view=timeline`;
+    const page = await open(member, { at, prepare: ({ clock }) => clock.install() });
     await page.getByRole('row', { name: /wait Waiting/ }).waitFor();
     expect(await page.getByRole('button', { name: /Cancel|Re-run/ }).count()).toBe(0);
 
