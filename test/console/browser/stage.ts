@@ -93,6 +93,7 @@ export async function openStage(executablePath: string): Promise<Stage> {
   const page = await open(tenant.creator);
   const owned = resources.move();
   return {
+  lookOften(page);
     cluster,
     tenant,
     context,
@@ -112,6 +113,24 @@ export async function openStage(executablePath: string): Promise<Stage> {
 
 /**
  * Within the console as by a link: to load a page anew takes five times the processor time, and axe with it. The page that
+/** A frame as Playwright has it inside. */
+interface Frame {
+  retryWithProgressAndBackoff(progress: unknown, act: unknown): unknown;
+  retryWithProgressAndTimeouts(progress: unknown, timeouts: number[], act: unknown): unknown;
+}
+
+/**
+ * After the first quarter of a second Playwright looks for that for which a test waits twice a second alone, and has no setting for it. Most
+ * that a test waits for comes then, and was seen a quarter of a second late, a thousand times in all.
+ */
+function lookOften(page: Page): void {
+  const inside = page as unknown as { _connection: { toImpl(of: Page): { mainFrame(): Frame } } };
+  const frames: Frame = Object.getPrototypeOf(inside._connection.toImpl(page).mainFrame());
+  frames.retryWithProgressAndBackoff = function (progress, act) {
+    return this.retryWithProgressAndTimeouts(progress, [20, 50, 100], act);
+  };
+}
+
  * is open is loaded anew all the same, since a link to itself would leave its dialogs open.
  */
 async function go(page: Page, url: string): Promise<void> {
