@@ -66,6 +66,8 @@ export const longestFirst: readonly string[] = [
   'test/contract/event-loop.test.ts',
   'test/flows/reliability.test.ts',
   'test/contract/malformed-input.test.ts',
+  // After the first one has built the console.
+  'test/console/console-assets.test.ts',
   'test/flows/chaos.test.ts',
   'test/api/every-refusal.test.ts',
   'test/workers/engine/recovery/quarantine.test.ts',

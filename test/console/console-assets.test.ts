@@ -1,0 +1,28 @@
+/** The rest of console.test.ts: what workflows use, people and settings, and pages in trouble. */
+import { assetTests } from './browser/assets.ts';
+import { chatTests } from './browser/chat.ts';
+import { databaseTests } from './browser/database.ts';
+import { fleetTests } from './browser/fleet.ts';
+import { hostileTests } from './browser/hostile.ts';
+import { largeTests } from './browser/large.ts';
+import { listenerTests } from './browser/listeners.ts';
+import { onStage } from './browser/on-stage.ts';
+import { peopleTests } from './browser/people.ts';
+import { settingsTests } from './browser/settings.ts';
+import { signInTests } from './browser/sign-in.ts';
+import { troubleTests } from './browser/trouble.ts';
+
+await onStage('console-assets', {
+  'queries and cron jobs': assetTests,
+  listeners: listenerTests,
+  'the fleet': fleetTests,
+  'the database': databaseTests,
+  'large ones': largeTests,
+  people: peopleTests,
+  settings: settingsTests,
+  'in trouble': troubleTests,
+  'hostile data': hostileTests,
+  useChat: chatTests,
+  // The last, because the database then belongs to an identity provider, and no API starts on it without that.
+  'signing in': signInTests,
+});
