@@ -42,7 +42,7 @@ interface OpenOptions {
 export const HOSTILE = `<img src=x onerror="throw 1"> \u202egnp.exe \u05e9\u05dc\u05d5\u05dd ${'long'.repeat(30)}`;
 
 /** With the minified axe: pages parse it in half the time. */
-const LOOK = [import.meta.resolve('axe-core/axe.min.js'), import.meta.resolve('./look.mjs')]
+const EXAMINER = [import.meta.resolve('axe-core/axe.min.js'), import.meta.resolve('./examine.mjs')]
   .map((url) => readFileSync(fileURLToPath(url), 'utf8'))
   .join(';\n');
 
@@ -93,7 +93,7 @@ export async function openStage(executablePath: string): Promise<Stage> {
     return opened;
   };
   const page = await open(tenant.creator);
-  lookOften(page);
+  pollOften(page);
   const owned = resources.move();
   return {
     cluster,
@@ -113,8 +113,8 @@ export async function openStage(executablePath: string): Promise<Stage> {
   };
 }
 
-/** A frame as Playwright has it inside. */
-interface Frame {
+/** A part of Playwright that repeats what does not succeed yet. */
+interface Repeating {
   retryWithProgressAndBackoff(progress: unknown, act: unknown): unknown;
   retryWithProgressAndTimeouts(progress: unknown, timeouts: number[], act: unknown): unknown;
 }
@@ -123,10 +123,10 @@ interface Frame {
  * After a quarter of a second Playwright looks twice a second for what a test waits for, and has no setting for it. Of 1,037 waits in
  * console.test.ts 80 took longer, each up to half a second more than what was waited for.
  */
-function lookOften(page: Page): void {
-  const inside = page as unknown as { _connection: { toImpl(of: Page): { mainFrame(): Frame } } };
-  const frames: Frame = Object.getPrototypeOf(inside._connection.toImpl(page).mainFrame());
-  frames.retryWithProgressAndBackoff = function (progress, act) {
+function pollOften(page: Page): void {
+  const inside = page as unknown as { _connection: { toImpl(of: unknown): Repeating } };
+  const repeating: Repeating = Object.getPrototypeOf(inside._connection.toImpl(page.mainFrame()));
+  repeating.retryWithProgressAndBackoff = function (progress, act) {
     return this.retryWithProgressAndTimeouts(progress, [20, 50, 100], act);
   };
 }
@@ -159,7 +159,7 @@ const WITHOUT_COLOURS = {
   rules: Object.fromEntries(COLOURS.runOnly.values.map((rule) => [rule, { enabled: false }])),
 };
 
-/** What another width can break in elements that it shows too: their sizes, and names whose texts it hides. */
+/** Rules that another width can break in elements that it shows too: of their sizes, and of names whose texts it hides. */
 const OF_WIDTH = {
   runOnly: {
     type: 'rule',
@@ -207,7 +207,7 @@ export async function expectAccessible(
     await page.setViewportSize({ width, height: 800 });
     await page.getByText(shows).first().waitFor();
     const given = takesAll || folder ? { rules: whole } : { ...part, seen: [...seenColours] };
-    const { violations, wider, looked } = await lookAt(page, given);
+    const { violations, wider, looked } = await examine(page, given);
     expect({ colorScheme, width, violations, wider }).toEqual({ colorScheme, width, violations: [], wider: [] });
     for (const key of looked) seenColours.add(key);
     if (folder) await page.screenshot({ path: `${folder}/${name}-${colorScheme}-${width}.png`, fullPage: true });
@@ -222,7 +222,7 @@ export async function expectNoSidewaysScroll(page: Page, shows: string): Promise
   for (const width of [320, 1280]) {
     await page.setViewportSize({ width, height: 800 });
     await page.getByText(shows).first().waitFor();
-    expect({ width, wider: (await lookAt(page, {})).wider }).toEqual({ width, wider: [] });
+    expect({ width, wider: (await examine(page, {})).wider }).toEqual({ width, wider: [] });
   }
 }
 
@@ -247,7 +247,7 @@ interface Findings {
   looked: number[];
 }
 
-interface Look {
+interface Examination {
   /** Options of axe for the whole page. */
   rules?: object;
   /** For what the look before has not shown. */
@@ -257,8 +257,8 @@ interface Look {
   seen?: number[];
 }
 
-/** A page keeps the code of a look until the next one is loaded. */
-async function lookAt(page: Page, options: Look): Promise<Findings> {
-  if (!(await page.evaluate("'lookAt' in globalThis"))) await page.evaluate(LOOK);
-  return page.evaluate(`lookAt(${JSON.stringify(options)})`);
+/** A page keeps the code for this until the next one is loaded. */
+async function examine(page: Page, options: Examination): Promise<Findings> {
+  if (!(await page.evaluate("'examine' in globalThis"))) await page.evaluate(EXAMINER);
+  return page.evaluate(`examine(${JSON.stringify(options)})`);
 }

@@ -1,5 +1,5 @@
 /** Runs within a page, beside axe: its findings, elements wider than the window, and the colours that were looked at. */
-globalThis.lookAt = async ({ rules, ofNew, colours, seen }) => {
+globalThis.examine = async ({ rules, ofNew, colours, seen }) => {
   // Colours that still change are those of neither scheme. Transitions in a closed group stand still: they would never end.
   const moving = document
     .getAnimations()
@@ -15,7 +15,7 @@ globalThis.lookAt = async ({ rules, ofNew, colours, seen }) => {
   return { violations, wider: widerThanWindow(), looked: ofColours.looked };
 };
 
-/** What the look before has shown. */
+/** Elements that the page showed when it was examined before. */
 let before = new WeakSet();
 
 function shown() {
@@ -27,7 +27,7 @@ async function findings(context, options) {
   return { violations: violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`)), passes };
 }
 
-/** Of texts that look like none before. Those that axe leaves out, such as the label of a field that is disabled, are not looked at by that. */
+/** Findings of colours in texts that look like none before. Those that axe leaves out, such as the label of a field that is disabled, are not looked at by that. */
 async function colourFindings(rules, seen) {
   const unseen = unseenOf(seen);
   if (unseen.size === 0) return { violations: [], looked: [] };
