@@ -35,6 +35,7 @@ export function Imports({ tenantID }: { tenantID: string }) {
               { head: 'Changed', cell: ({ updatedCount }) => updatedCount },
               {
                 head: 'Actions',
+                isPinned: true,
                 cell: ({ importID, rolledBackAt }) =>
                   rolledBackAt ? (
                     <>

@@ -32,14 +32,14 @@ export function Backfills({ ids }: { ids: CronJobIDs }) {
     },
     { head: 'Progress', cell: (one) => progressOf(one) },
     {
-      head: 'Do',
+      head: 'Actions',
+      isPinned: true,
       cell: ({ backfillID, status }) =>
-        (status === 'FILLING' || status === 'RUNNING') && may('cronjob.update') ? (
+        (status === 'FILLING' || status === 'RUNNING') &&
+        may('cronjob.update') && (
           <Button size="compact-xs" variant="default" loading={stop.isPending} onClick={() => stop.mutate(backfillID)}>
             Stop
           </Button>
-        ) : (
-          '–'
         ),
     },
   ];

@@ -55,6 +55,7 @@ export function Rows({ ids, table, view, onView }: Props) {
   const rows = (data?.databaseTableRows ?? []) as readonly Row[];
   const actions: Column<Row> = {
     head: 'Actions',
+    isPinned: true,
     cell: (row) => (
       <Group gap={6} wrap="nowrap">
         {may('database.rowUpdate') && (

@@ -42,10 +42,21 @@ export function ApiKeysPage() {
   const columns: Column<Key>[] = [
     {
       head: 'Name',
-      cell: ({ apiKeyName, apiKeyPrefix }) => (
-        <div className="clip">
-          <bdi>{apiKeyName}</bdi> <code>{apiKeyPrefix}…</code>
-        </div>
+      cell: ({ apiKeyName, apiKeyPrefix, apiKeyExpiry }) => (
+        <>
+          <div className="clip">
+            <bdi>{apiKeyName}</bdi> <code>{apiKeyPrefix}…</code>
+          </div>
+          <div className="note narrow">
+            {apiKeyExpiry ? (
+              <>
+                until <Moment at={apiKeyExpiry} />
+              </>
+            ) : (
+              'without an end'
+            )}
+          </div>
+        </>
       ),
     },
     { head: 'State', cell: (row) => stateOf(row) },
@@ -59,6 +70,7 @@ export function ApiKeysPage() {
     { head: 'History', cell: ({ id }) => <WhoChanged tenantID={tenantID} assetID={id} />, isWide: true },
     {
       head: 'Actions',
+      isPinned: true,
       cell: (row) => (
         <RowMenu
           of={row.apiKeyName}

@@ -1,4 +1,5 @@
-import { Link, Outlet, useParams } from '@tanstack/react-router';
+import { Link, Outlet, useLocation, useParams } from '@tanstack/react-router';
+import { useEffect, useRef } from 'react';
 import { useMay } from '../client/may.ts';
 import { type Area, areas } from '../settings/areas.ts';
 
@@ -6,9 +7,15 @@ import { type Area, areas } from '../settings/areas.ts';
 export function SettingsPage() {
   const { tenantID } = useParams({ from: '/shell/t/$tenantID/settings' });
   const may = useMay();
+  const nav = useRef<HTMLElement>(null);
+  const { pathname } = useLocation();
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another area is another place in the line, which a telephone cuts
+  useEffect(() => {
+    nav.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'center' });
+  }, [pathname]);
   return (
     <>
-      <nav aria-label="Settings" className="areas">
+      <nav aria-label="Settings" className="areas" ref={nav}>
         {areas
           .filter(({ needs }: Area) => may(needs))
           .map(({ to, title }) => (

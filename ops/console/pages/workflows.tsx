@@ -42,6 +42,8 @@ export function WorkflowsPage() {
   const [resumed, setResumed] = useState<Row>();
   const edit = (workflowID: string) =>
     navigate({ to: '/t/$tenantID/workflows/$workflowID', params: { tenantID, workflowID } });
+  const runsOf = ({ id }: Row) =>
+    navigate({ to: '/t/$tenantID/runs', params: { tenantID }, search: { workflowID: id } });
   const refresh = () => queries.invalidateQueries({ queryKey: ['workflows', tenantID] });
   const clone = async ({ id }: Row) => {
     const made = await cloneWorkflow({ tenantID, workflowID: id });
@@ -52,16 +54,17 @@ export function WorkflowsPage() {
   const columns: Column<Row>[] = [
     {
       head: 'Title',
-      cell: ({ id, title, workflowDescription }) => (
+      cell: (row) => (
         <>
-          <Link className="link" to="/t/$tenantID/workflows/$workflowID" params={{ tenantID, workflowID: id }}>
-            <bdi>{title}</bdi>
+          <Link className="link" to="/t/$tenantID/workflows/$workflowID" params={{ tenantID, workflowID: row.id }}>
+            <bdi>{row.title}</bdi>
           </Link>
-          {workflowDescription && <div className="note clip">{workflowDescription}</div>}
+          {row.workflowDescription && <div className="note clip">{row.workflowDescription}</div>}
+          <div className="note narrow">{stateOf(row)}</div>
         </>
       ),
     },
-    { head: 'State', cell: (row) => stateOf(row) },
+    { head: 'State', cell: (row) => stateOf(row), isWide: true },
     { head: 'Version', cell: ({ versionNumber }) => versionNumber, isWide: true },
     { head: 'Changed', cell: ({ updatedAt }) => <Ago at={updatedAt} />, isWide: true },
     {
@@ -69,19 +72,21 @@ export function WorkflowsPage() {
       cell: (row) => (
         <Group gap="xs" wrap="nowrap">
           <RunNow tenantID={tenantID} workflow={row} />
-          <Link className="link" to="/t/$tenantID/runs" params={{ tenantID }} search={{ workflowID: row.id }}>
+          <Link className="link wide" to="/t/$tenantID/runs" params={{ tenantID }} search={{ workflowID: row.id }}>
             Runs
           </Link>
         </Group>
       ),
     },
     {
-      head: 'More',
+      head: 'Actions',
+      isPinned: true,
       cell: (row) => (
         <RowMenu
           of={row.title}
           on={`workflow:${row.id}`}
           actions={[
+            { label: 'Show its runs', permission: 'workflow.read', onClick: () => void runsOf(row) },
             { label: 'Clone', permission: 'workflow.create', isOfType: true, onClick: () => void clone(row) },
             row.pausedAt
               ? { label: 'Resume', permission: 'workflow.update', onClick: () => setResumed(row) }

@@ -65,7 +65,7 @@ export function PeopleList<T>(props: Props<T>) {
 /** Opens the panel of a row. */
 export function RowButton({ name, onOpen }: { name: string; onOpen: () => void }) {
   return (
-    <Button size="compact-sm" variant="default" onClick={onOpen}>
+    <Button size="compact-sm" h="auto" mih={26} ta="start" variant="default" onClick={onOpen}>
       <bdi className="clip">{name}</bdi>
     </Button>
   );

@@ -99,32 +99,34 @@ export function RoleForm({ tenantID, role, onSaved, onClose }: Props) {
           A permission brings what it needs: who may run a workflow also finds and sees it.
         </Text>
       )}
-      <PermissionGrid
-        tenantID={tenantID}
-        value={draft}
-        onChange={(change) => {
-          save.reset();
-          // A change may follow another before the form is drawn again, so it begins with what that has made.
-          setDraft((before) => ({ ...before, ...change(before) }));
-        }}
-        hasSingle={role?.isGlobal !== true}
-        isReadOnly={isReadOnly}
-        fault={faults.get('rolePermissions') ?? faults.get('assetPermissions')}
-      />
-      {save.error && faults.size === 0 && <Problem error={save.error} />}
-      {/* It stays in view while the permissions above it are gone through. */}
-      <Group gap="xs" py="xs" pos="sticky" bottom={0} bg="var(--mantine-color-body)" style={{ zIndex: 1 }}>
-        {!isReadOnly && (
-          <Button size="xs" disabled={!isDirty} loading={save.isPending} onClick={() => save.mutate(draft)}>
-            {role ? 'Save the role' : 'Create the role'}
-          </Button>
-        )}
-        {role && !role.isGlobal && may('role.delete') && (
-          <Button size="xs" variant="default" onClick={() => setDeleting(true)}>
-            Delete
-          </Button>
-        )}
-      </Group>
+      <Stack gap="sm">
+        <PermissionGrid
+          tenantID={tenantID}
+          value={draft}
+          onChange={(change) => {
+            save.reset();
+            // A change may follow another before the form is drawn again, so it begins with what that has made.
+            setDraft((before) => ({ ...before, ...change(before) }));
+          }}
+          hasSingle={role?.isGlobal !== true}
+          isReadOnly={isReadOnly}
+          fault={faults.get('rolePermissions') ?? faults.get('assetPermissions')}
+        />
+        {save.error && faults.size === 0 && <Problem error={save.error} />}
+        {/* It stays in view while the permissions above it are gone through, before their switches. */}
+        <Group gap="xs" py="xs" pos="sticky" bottom={0} bg="var(--mantine-color-body)" style={{ zIndex: 3 }}>
+          {!isReadOnly && (
+            <Button size="xs" disabled={!isDirty} loading={save.isPending} onClick={() => save.mutate(draft)}>
+              {role ? 'Save the role' : 'Create the role'}
+            </Button>
+          )}
+          {role && !role.isGlobal && may('role.delete') && (
+            <Button size="xs" variant="default" onClick={() => setDeleting(true)}>
+              Delete
+            </Button>
+          )}
+        </Group>
+      </Stack>
       <RolePreview
         tenantID={tenantID}
         role={{ ...draft, roleID: role?.roleID, roleName: draft.roleName || 'this role' }}

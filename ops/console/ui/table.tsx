@@ -6,6 +6,8 @@ export interface Column<T> {
   cell: (row: T) => ReactNode;
   /** Left out on narrow screens. */
   isWide?: true;
+  /** Actions on a row stay in view where the table is scrolled sideways. Screen readers alone have the head of the column. */
+  isPinned?: true;
 }
 
 interface Props<T> {
@@ -23,9 +25,9 @@ export function Table<T>({ caption, columns, rows, idOf, selected }: Props<T>) {
       <caption className="unseen">{caption}</caption>
       <thead>
         <tr>
-          {columns.map(({ head, isWide }) => (
-            <th key={head} scope="col" className={isWide && 'wide'}>
-              {head}
+          {columns.map((column) => (
+            <th key={column.head} scope="col" className={classOf(column)}>
+              {column.isPinned ? <span className="unseen">{column.head}</span> : column.head}
             </th>
           ))}
         </tr>
@@ -33,9 +35,9 @@ export function Table<T>({ caption, columns, rows, idOf, selected }: Props<T>) {
       <tbody>
         {rows.map((row) => (
           <tr key={idOf(row)} data-selected={idOf(row) === selected}>
-            {columns.map(({ head, cell, isWide }) => (
-              <td key={head} className={isWide && 'wide'}>
-                {cell(row)}
+            {columns.map((column) => (
+              <td key={column.head} className={classOf(column)}>
+                {column.cell(row)}
               </td>
             ))}
           </tr>
@@ -43,6 +45,11 @@ export function Table<T>({ caption, columns, rows, idOf, selected }: Props<T>) {
       </tbody>
     </table>
   );
+}
+
+function classOf({ isWide, isPinned }: Pick<Column<never>, 'isWide' | 'isPinned'>): string | undefined {
+  if (isWide) return 'wide';
+  return isPinned && 'pinned';
 }
 
 /** Around a table whose rows may have nothing to go to: where it is wider than the page, it is scrolled by keyboard too. */

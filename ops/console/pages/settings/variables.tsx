@@ -37,12 +37,19 @@ export function VariableSettingsPage() {
     void navigate({ search: parseListFilter({ ...filter }) });
   const refresh = () => queries.invalidateQueries({ queryKey: ['variables', tenantID] });
   const columns: Column<Variable>[] = [
-    { head: 'Name', cell: ({ name }) => <code className="breaks">{name}</code> },
+    {
+      head: 'Name',
+      cell: ({ name }) => (
+        <Box miw={{ sm: '12rem' }}>
+          <code className="breaks">{name}</code>
+        </Box>
+      ),
+    },
     {
       head: 'Value',
       cell: (row) => (
         <Box className="clip" maw="min(14rem, 30vw)">
-          {valueText(row)}
+          {row.isSecret ? <span className="null">{secretWords(row)}</span> : valueText(row)}
         </Box>
       ),
     },
@@ -60,15 +67,18 @@ export function VariableSettingsPage() {
           Show
         </button>
       ),
+      isWide: true,
     },
     { head: 'History', cell: ({ id }) => <WhoChanged tenantID={tenantID} assetID={id} />, isWide: true },
     {
       head: 'Actions',
+      isPinned: true,
       cell: (row) => (
         <RowMenu
           of={row.name}
           on={`variable:${row.id}`}
           actions={[
+            { label: 'Show where it is used', permission: 'variable.read', onClick: () => setUsed(row) },
             { label: 'Change', permission: 'variable.update', onClick: () => setEdited(row) },
             { label: 'Delete', permission: 'variable.delete', onClick: () => setDoomed(row), isDangerous: true },
           ]}
@@ -172,7 +182,10 @@ function DeleteVariable({ tenantID, variable: { id, name }, onDeleted, onClose }
   );
 }
 
-function valueText({ value, isSecret, isReadable }: Variable): string {
-  if (isSecret) return isReadable ? 'secret' : 'secret, sealed with a key that is not here: give it again';
+function secretWords({ isReadable }: Variable): string {
+  return isReadable ? 'secret' : 'secret, sealed with a key that is not here: give it again';
+}
+
+function valueText({ value }: Variable): string {
   return withoutTurning(typeof value === 'string' ? value : (JSON.stringify(value) ?? '')).slice(0, 300);
 }
