@@ -27,8 +27,8 @@ export function TenantPage({ tenantID }: { tenantID: string }) {
       <PausedQueues names={data.pausedQueues} />
       <Text size="sm">
         {data.maxRuns === null
-          ? `${data.running.toLocaleString()} runs are with workers, without a limit.`
-          : `${data.running.toLocaleString()} runs are with workers; the limit is ${data.maxRuns.toLocaleString()} at once.`}
+          ? `${data.running.toLocaleString()} runs are executed now, and no limit is set.`
+          : `${data.running.toLocaleString()} runs are executed now; the limit is ${data.maxRuns.toLocaleString()} at once.`}
       </Text>
       <Panel
         title="Why runs wait"

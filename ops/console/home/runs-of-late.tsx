@@ -1,6 +1,6 @@
 import '@mantine/core/styles/FloatingIndicator.css';
 import '@mantine/core/styles/SegmentedControl.css';
-import { Group, Paper, SegmentedControl, SimpleGrid, Skeleton, Text } from '@mantine/core';
+import { Group, Paper, SegmentedControl, SimpleGrid, Skeleton, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
@@ -140,7 +140,7 @@ function FailedMost({ tenantID, history }: { tenantID: string; history: Schemas[
       <Text component="h3" fw={600} mb="xs">
         Failed most
       </Text>
-      {failedMost.length === 0 && <Text c="dimmed">No run of a stored workflow failed.</Text>}
+      {failedMost.length === 0 && <Text c="dimmed">No run of a saved workflow failed.</Text>}
       {failedMost.map(({ workflowID, workflowTitle, count }) => (
         <div key={workflowID}>
           <Link
@@ -167,9 +167,11 @@ function NewestRuns({ tenantID }: { tenantID: string }) {
       </Text>
       {error && <Problem error={error} onRetry={() => void refetch()} />}
       {data?.length === 0 && <Text c="dimmed">No run yet.</Text>}
-      {data?.map((run) => (
-        <RunLine key={run.instanceID} tenantID={tenantID} run={run} />
-      ))}
+      <Stack gap={4}>
+        {data?.map((run) => (
+          <RunLine key={run.instanceID} tenantID={tenantID} run={run} />
+        ))}
+      </Stack>
     </Paper>
   );
 }

@@ -21,7 +21,7 @@ export function ToRun({ tenantID }: { tenantID: string }) {
       </Text>
       <Stack gap="xs">
         {workflows.slice(0, SHOWN).map((workflow) => (
-          <Group key={workflow.id} gap="sm">
+          <Group key={workflow.id} gap="sm" wrap="nowrap">
             <RunNow tenantID={tenantID} workflow={workflow} />
             <bdi>{workflow.title}</bdi>
           </Group>

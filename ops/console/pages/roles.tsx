@@ -6,6 +6,7 @@ import type { Schemas } from '../client/types.ts';
 import { PeopleList, RowButton } from '../people/list.tsx';
 import { RolePanel } from '../people/role-panel.tsx';
 import { type PeopleView, parsePeopleView } from '../people/view.ts';
+import { countOf } from '../ui/count.ts';
 import { May } from '../ui/may.tsx';
 import { Notice } from '../ui/notice.tsx';
 import { PageTitle } from '../ui/page.tsx';
@@ -42,7 +43,7 @@ export function RolesPage() {
         </>
       ),
     },
-    { head: 'Permissions', cell: (row) => countOf(row) },
+    { head: 'Permissions', cell: (row) => permissionsOf(row) },
     { head: 'Of', cell: ({ isGlobal }) => (isGlobal ? 'the deployment' : 'this tenant'), isWide: true },
     { head: 'Changed', cell: ({ updatedAt }) => <Ago at={updatedAt} />, isWide: true },
   ];
@@ -109,11 +110,14 @@ function ReadyRoles({ tenantID }: { tenantID: string }) {
   );
 }
 
-function countOf({ rolePermissions, assetPermissions }: Role): string {
+function permissionsOf({ rolePermissions, assetPermissions }: Role): string {
   if (rolePermissions.includes('*')) return 'everything';
+  const inFull = rolePermissions.filter((one) => one.endsWith('.*')).length;
+  const single = rolePermissions.length - inFull;
   const parts = [
-    ...(rolePermissions.length > 0 ? [`${rolePermissions.length} on all`] : []),
-    ...(assetPermissions.length > 0 ? [`${assetPermissions.length} on single assets`] : []),
+    ...(inFull > 0 ? [`all of ${countOf(inFull, 'area')}`] : []),
+    ...(single > 0 ? [countOf(single, inFull > 0 ? 'more permission' : 'permission')] : []),
+    ...(assetPermissions.length > 0 ? [`${assetPermissions.length.toLocaleString()} on single assets`] : []),
   ];
   return parts.join(', ') || 'none';
 }

@@ -14,7 +14,7 @@ export const areas = [
   { to: '/t/$tenantID/settings/retention', title: 'Retention', needs: 'tenant.read' },
   { to: '/t/$tenantID/settings/variables', title: 'Variables', needs: 'variable.list' },
   { to: '/t/$tenantID/settings/ai', title: 'AI', needs: 'tenant.read' },
-  { to: '/t/$tenantID/settings/tools', title: 'Calls of tools', needs: 'tenant.read' },
+  { to: '/t/$tenantID/settings/tools', title: 'Tool approvals', needs: 'tenant.read' },
   { to: '/t/$tenantID/settings/accounts', title: 'Accounts', needs: 'datasource.list' },
   { to: '/t/$tenantID/settings/bundles', title: 'Bundles', needs: 'bundle.preview' },
 ] as const satisfies readonly Area[];

@@ -50,11 +50,18 @@ function useNow(everyMs: number | undefined): number {
   return now;
 }
 
-/** A moment that may be ahead, as date and time of the browser's time zone. */
-export function Moment({ at }: { at: string }) {
+const short = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
+
+/**
+ * A moment that may be ahead, as date and time of the browser's time zone. Seconds tell nothing of one that is more than an
+ * hour away, unless it is exact because it is compared with others.
+ */
+export function Moment({ at, isExact }: { at: string; isExact?: true }) {
+  const moment = new Date(at);
+  const isNear = Math.abs(moment.getTime() - Date.now()) < hour;
   return (
     <time dateTime={at} title={at}>
-      {full.format(new Date(at))}
+      {(isExact || isNear ? full : short).format(moment)}
     </time>
   );
 }

@@ -52,7 +52,13 @@ const sources: Record<AIConfig['source'], string> = {
   none: 'No model is set, neither here nor for the deployment.',
 };
 
-const providers: AIConfig['provider'][] = ['openai', 'openrouter', 'openai-compatible', 'anthropic', 'google'];
+const providers: Record<NonNullable<AIConfig['provider']>, string> = {
+  openai: 'OpenAI',
+  openrouter: 'OpenRouter',
+  'openai-compatible': 'OpenAI-compatible server',
+  anthropic: 'Anthropic',
+  google: 'Google',
+};
 
 type Draft = Required<Schemas['AIConfigChange']>;
 
@@ -131,7 +137,7 @@ export function Model({ tenantID, config, onDeleted }: ModelProps) {
           placeholder="That of the deployment"
           clearable
           clearButtonProps={{ 'aria-label': 'That of the deployment' }}
-          data={providers.flatMap((one) => one ?? [])}
+          data={Object.entries(providers).map(([value, label]) => ({ value, label }))}
           value={draft.provider}
           readOnly={!mayChange}
           error={form.faults.get('provider')}

@@ -41,8 +41,9 @@ function AtOnce({ tenantID, dispatch }: { tenantID: string; dispatch: Schemas['D
   return (
     <SettingsForm title="Runs at once" mayChange={mayChange} {...form}>
       <Text size="sm">
-        {grantedMaxRuns === null ? 'Operators set no limit' : `Operators grant ${grantedMaxRuns.toLocaleString()}`}; the
-        share of the workers is {weight}. Workflows have limits of their own, too.
+        {grantedMaxRuns === null ? 'Operators set no limit' : `Operators grant ${grantedMaxRuns.toLocaleString()}`}.
+        Where tenants wait for workers, this one counts {weight === 1 ? 'as one' : `as ${weight}`}. Workflows have
+        limits of their own, too.
       </Text>
       <LimitInput
         label="Runs that workers have at once"
@@ -60,7 +61,7 @@ function AtOnce({ tenantID, dispatch }: { tenantID: string; dispatch: Schemas['D
 type QuotaRow = Schemas['Quota'] & { name: string };
 
 const columns: Column<QuotaRow>[] = [
-  { head: 'Of', cell: ({ name }) => quotaName(name) },
+  { head: 'Quota', cell: ({ name }) => quotaName(name) },
   { head: 'Used', cell: ({ name, used }) => quotaAmount(name, used) },
   {
     head: 'At most',

@@ -21,7 +21,7 @@ export function ToolSettingsPage() {
   const { data: policy, error, refetch } = useQuery(approvalPolicyRead(tenantID));
   return (
     <>
-      <PageTitle title="Calls of tools" />
+      <PageTitle title="Tool approvals" />
       {error && <Problem error={error} onRetry={() => void refetch()} />}
       {!policy && !error && <Skeleton h={240} />}
       <Stack key={tenantID} maw={720}>
@@ -44,8 +44,8 @@ function Policy({ tenantID, policy }: { tenantID: string; policy: ApprovalPolicy
   return (
     <SettingsForm title="Approvals" mayChange={mayChange} {...form}>
       <Text size="sm">
-        Members with the permission <code>ai.approve</code> are told of a call that waits, and decide it in the inbox.
-        Undecided ones expire after a day. REST requests never wait.
+        AI clients use what the API can do as tools, over MCP. A call that waits is told to the members whose role lets
+        them decide on calls of tools, and stands in their inbox for a day. Requests to the REST API never wait.
       </Text>
       <Radio.Group
         label="Calls over MCP that wait for a person"
