@@ -29,7 +29,8 @@ export function Plot(drawn: Drawn) {
   // biome-ignore lint/correctness/useExhaustiveDependencies: the colours are read while it is drawn
   useEffect(() => {
     // The provider of the theme sets the colours in an effect of its own, which runs after this one.
-    const frame = requestAnimationFrame(() => plot.current?.redraw(false));
+    // Bars keep the colour with their paths.
+    const frame = requestAnimationFrame(() => plot.current?.redraw());
     return () => cancelAnimationFrame(frame);
   }, [scheme]);
   return <div ref={container} style={{ height: HEIGHT }} />;

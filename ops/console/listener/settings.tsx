@@ -52,9 +52,11 @@ export function Settings({ ids, listener }: Props) {
           )}
           {save.error && <Problem error={save.error} />}
           <May permission="listener.update" on={`listener:${ids.listenerID}`}>
-            <Button disabled={!isDirty} loading={save.isPending} onClick={() => save.mutate()}>
-              Save
-            </Button>
+            <div>
+              <Button disabled={!isDirty} loading={save.isPending} onClick={() => save.mutate()}>
+                Save
+              </Button>
+            </div>
           </May>
         </Stack>
       </Paper>

@@ -73,7 +73,7 @@ export function CronJobPage() {
           </Notice>
         )}
         <Text size="sm">
-          {job.scheduleDescription}, written as <code>{job.cronJobSchedule}</code>
+          {job.scheduleDescription}, written as <code className="nowrap">{job.cronJobSchedule}</code>
         </Text>
         <Target tenantID={ids.tenantID} config={job.cronJobConfig} />
         <SimpleGrid cols={{ base: 1, md: 2 }}>

@@ -1,4 +1,4 @@
-import type { Locator } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { aWorkflow } from '#test/support/factories.ts';
 import { graph } from '#test/support/graphs.ts';
@@ -343,6 +343,28 @@ export function runTests(stage: () => Stage): void {
     await expect.poll(offCentre).toBeLessThan(10);
     await page.setViewportSize({ width: 1280, height: 800 });
   });
+
+  test('a chart takes the colours of the scheme that is chosen while it is shown', async () => {
+    const { page, go, path } = stage();
+    await go(path());
+    await expect.poll(() => drawnIn(page, '--wait')).toBe(true);
+    await page.emulateMedia({ colorScheme: 'dark', reducedMotion: 'reduce' });
+    await expect.poll(() => drawnIn(page, '--wait')).toBe(true);
+    await page.emulateMedia({ colorScheme: 'light', reducedMotion: 'reduce' });
+  });
+}
+
+/** Whether a chart has a pixel in a colour of the styles. */
+function drawnIn(page: Page, name: string): Promise<boolean> {
+  return page.evaluate(`(() => {
+    const canvas = document.querySelector('.chart canvas');
+    const colour = getComputedStyle(document.documentElement).getPropertyValue('${name}');
+    const wanted = [1, 3, 5].map((at) => Number.parseInt(colour.slice(at, at + 2), 16));
+    const { data } = canvas?.getContext('2d').getImageData(0, 0, canvas.width, canvas.height) ?? { data: [] };
+    for (let at = 0; at < data.length; at += 4)
+      if (wanted.every((part, index) => data[at + index] === part)) return true;
+    return false;
+  })()`);
 }
 
 /** The time of a day from now, as a field of a browser has it. */
