@@ -105,11 +105,14 @@ function hashOf(text) {
   return hash;
 }
 
-/** Elements wider than the window, if the page scrolls sideways. */
+/** Elements wider than the window, if the page scrolls sideways, and buttons of rows that are seen only after scrolling a list. */
 function widerThanWindow() {
-  if (document.documentElement.scrollWidth <= innerWidth) return [];
-  const wider = [...document.querySelectorAll('body *')].filter(
-    (element) => element.getBoundingClientRect().right > innerWidth,
+  const rightOf = (element) => element.getBoundingClientRect().right;
+  const hidden = [...document.querySelectorAll('main .scroller td button')].filter(
+    (button) => rightOf(button) > rightOf(button.closest('.scroller')) + 1,
   );
+  if (hidden.length > 0) return hidden.map(({ outerHTML }) => `out of view: ${outerHTML.slice(0, 150)}`);
+  if (document.documentElement.scrollWidth <= innerWidth) return [];
+  const wider = [...document.querySelectorAll('body *')].filter((element) => rightOf(element) > innerWidth);
   return ['the page scrolls sideways', ...wider.map(({ outerHTML }) => outerHTML.slice(0, 150))];
 }
