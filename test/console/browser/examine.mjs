@@ -105,11 +105,19 @@ function hashOf(text) {
   return hash;
 }
 
-/** Elements wider than the window, if the page scrolls sideways, and buttons of rows that are seen only after scrolling a list. */
+/**
+ * Elements wider than the window, if the page scrolls sideways, and buttons of rows that are seen only after scrolling a list. A cut
+ * value is a button too, which its column may hide.
+ */
 function widerThanWindow() {
   const rightOf = (element) => element.getBoundingClientRect().right;
-  const hidden = [...document.querySelectorAll('main .scroller td button')].filter(
-    (button) => rightOf(button) > rightOf(button.closest('.scroller')) + 1,
+  const edgeOf = (button) => {
+    const pinned = button.closest('tr').querySelector('.pinned');
+    if (pinned && !pinned.contains(button)) return pinned.getBoundingClientRect().left;
+    return rightOf(button.closest('.scroller'));
+  };
+  const hidden = [...document.querySelectorAll('main .scroller td button:not(.cut-text)')].filter(
+    (button) => rightOf(button) > edgeOf(button) + 1,
   );
   if (hidden.length > 0) return hidden.map(({ outerHTML }) => `out of view: ${outerHTML.slice(0, 150)}`);
   if (document.documentElement.scrollWidth <= innerWidth) return [];
