@@ -1,11 +1,14 @@
-import type { NodeStatus, Run, Schemas, TimelineEvent } from './types.ts';
+import type { NodeStatus, Run, RunStatus, Schemas, TimelineEvent } from './types.ts';
+
+/** The state of a step. One that a run has cut off by ending is unfinished: “cancelled” is what a person does to a run. */
+export type StepStatus = NodeStatus | 'UNFINISHED';
 
 /** The work of a node in one iteration. */
 export interface Step {
   key: string;
   nodeID: string;
   frame: TimelineEvent['frame'];
-  status: NodeStatus;
+  status: StepStatus;
   /** In order; the last one says how the step is. */
   events: TimelineEvent[];
   last: TimelineEvent;
@@ -30,7 +33,9 @@ export function stepKey({ nodeID, frame }: Pick<TimelineEvent, 'nodeID' | 'frame
 }
 
 /** The nodes that have begun, in the order in which they did. */
-export function nodesOf(timeline: readonly TimelineEvent[]): NodeSteps[] {
+export function nodesOf(timeline: readonly TimelineEvent[], run?: RunStatus): NodeSteps[] {
+  const isCut = run === 'COMPLETED' || run === 'FAILED';
+  const statusOf = ({ status }: TimelineEvent) => (isCut && status === 'CANCELLED' ? 'UNFINISHED' : status);
   const nodes = new Map<string, Map<string, Step>>();
   for (const event of timeline) {
     const steps = nodes.get(event.nodeID) ?? new Map<string, Step>();
@@ -40,10 +45,10 @@ export function nodesOf(timeline: readonly TimelineEvent[]): NodeSteps[] {
     if (known) {
       known.events.push(event);
       known.last = event;
-      known.status = event.status;
+      known.status = statusOf(event);
     } else {
-      const { nodeID, frame, status } = event;
-      steps.set(key, { key, nodeID, frame, status, events: [event], last: event });
+      const { nodeID, frame } = event;
+      steps.set(key, { key, nodeID, frame, status: statusOf(event), events: [event], last: event });
     }
   }
   return [...nodes].map(([nodeID, steps]) => withCounts(nodeID, [...steps.values()]));
@@ -102,29 +107,41 @@ export function failedItemsOf(
 
 /** A part of the time of a step: an attempt, or a wait. */
 export interface Span {
-  kind: NodeStatus | 'queue';
+  kind: StepStatus | 'queue';
   from: number;
   to: number;
   attempt: number;
 }
 
 /** How a step spent its time. A node that takes no time has an outcome alone. */
-export function spansOf({ events }: Step, now: number): Span[] {
+export function spansOf({ events, last, status }: Step, now: number): Span[] {
   const spans: Span[] = [];
   for (const [index, event] of events.entries()) {
     const from = Date.parse(event.at);
     const next = events[index + 1];
-    const isOver = event.status !== 'RUNNING' && event.status !== 'SUSPENDED';
-    if (isOver) {
-      const before = spans.at(-1);
-      if (before && before.kind === 'RUNNING') before.kind = event.status;
-      else if (!before) spans.push({ kind: event.status, from, to: from, attempt: event.attempt });
+    if (isOver(event)) {
+      // The last one may have been cut off.
+      end(spans, { ...event, status: event === last ? status : event.status });
     } else {
       const to = next ? Date.parse(next.at) : now;
       spans.push({ kind: event.status, from, to: Math.max(from, to), attempt: event.attempt });
     }
   }
   return spans;
+}
+
+/** The attempt that goes on has ended; without one, the step took no time. */
+function end(
+  spans: Span[],
+  { status: kind, at, attempt }: Pick<TimelineEvent, 'at' | 'attempt'> & { status: StepStatus },
+) {
+  const before = spans.at(-1);
+  if (before?.kind === 'RUNNING') before.kind = kind;
+  else if (!before) spans.push({ kind, from: Date.parse(at), to: Date.parse(at), attempt });
+}
+
+function isOver({ status }: TimelineEvent): boolean {
+  return status !== 'RUNNING' && status !== 'SUSPENDED';
 }
 
 /** The time before a worker had the run. */

@@ -71,7 +71,7 @@ function ShownRun({ tenantID, run }: { tenantID: string; run: Run }) {
   useOpenRun(tenantID, run, version.data);
   const hasKinds = useMay()('workflow.list') && version.data !== undefined;
   const { data: kinds } = useQuery({ ...kindsRead(tenantID), enabled: hasKinds });
-  const nodes = useMemo(() => nodesOf(run.timeline), [run.timeline]);
+  const nodes = useMemo(() => nodesOf(run.timeline, run.status), [run.timeline, run.status]);
   const graph = useMemo(() => version.data && graphOf(version.data, run.input), [version.data, run.input]);
   const set = (change: Partial<Record<keyof RunView, string | undefined>>) => {
     const next = Object.entries({ ...view, ...change }).filter(([, value]) => value !== undefined);
@@ -108,7 +108,7 @@ function ShownRun({ tenantID, run }: { tenantID: string; run: Run }) {
         {shows === 'graph' && !graph && <Skeleton className="graph" />}
         {shows === 'graph' && graph && (
           <Suspense fallback={<Skeleton className="graph" />}>
-            <Graph graph={graph} nodes={nodes} maps={run.maps} kinds={kinds} selected={panel.step} onSelect={select} />
+            <Graph {...{ tenantID, graph, nodes, kinds }} maps={run.maps} selected={panel.step} onSelect={select} />
           </Suspense>
         )}
         {shows === 'timeline' && (

@@ -8,6 +8,7 @@ import { type Drawing, drawingOf } from '../graph/drawing.ts';
 import { drawnEdges } from '../graph/edges.ts';
 import { type Kinds, wordsOf as wordsOfKind } from '../graph/kinds.ts';
 import { type Named, summaryOf } from '../graph/summary.ts';
+import { useNamed } from '../graph/use-named.ts';
 import { GraphView } from '../graph/view.tsx';
 import { Views } from '../graph/views.tsx';
 import { Icon } from '../ui/icon.tsx';
@@ -20,6 +21,7 @@ interface Shown extends CardData {
   steps: NodeSteps | undefined;
   items: FailedItems | undefined;
   kinds: Kinds;
+  named: Named;
 }
 type ShownNode = Node<Shown, 'step'>;
 
@@ -27,6 +29,7 @@ const nodeTypes = { step: memo(StepNode), box: memo(BodyBox) };
 
 /** The graph of the version that ran, with what became of its nodes. */
 export function Graph({
+  tenantID,
   graph,
   nodes,
   maps,
@@ -34,6 +37,7 @@ export function Graph({
   selected,
   onSelect,
 }: {
+  tenantID: string;
   graph: GraphOfRun;
   nodes: readonly NodeSteps[];
   /** Those of the run that have items. */
@@ -42,6 +46,7 @@ export function Graph({
   selected: string | undefined;
   onSelect: (step: string) => void;
 }) {
+  const named = useNamed(tenantID, graph.nodes);
   const drawing = useMemo(() => drawingOfRun(graph, kinds ?? none), [graph, kinds]);
   const byID = useMemo(() => new Map(nodes.map((one) => [one.nodeID, one])), [nodes]);
   const failedItems = useMemo(() => failedItemsOf(maps), [maps]);
@@ -51,10 +56,11 @@ export function Graph({
       ...boxNodes(drawing.layout.boxes, drawing),
       ...graph.nodes.map((node) => {
         const steps = byID.get(node.id);
-        return stepNode(node, { drawing, steps, items: failedItems.get(node.id), isSelected: node.id === selectedID });
+        const items = failedItems.get(node.id);
+        return stepNode(node, { drawing, named, steps, items, isSelected: node.id === selectedID });
       }),
     ],
-    [graph, byID, failedItems, drawing, selectedID],
+    [graph, byID, failedItems, drawing, named, selectedID],
   );
   const edges = useMemo(() => {
     const withItems = new Set(maps?.flatMap(({ nodeID, total }) => (total > 0 ? [nodeID] : [])));
@@ -111,8 +117,6 @@ function drawingOfRun({ nodes, edges }: GraphOfRun, kinds: Kinds): DrawingOfRun 
   return { ...drawing, edges: drawnEdges(drawing, kinds), kinds };
 }
 
-const noNames: Named = new Map();
-
 /** Titles of smaller cards cannot be read without enlarging them. */
 const READABLE = 0.6;
 
@@ -123,21 +127,22 @@ const none: Kinds = {};
 
 interface StepParts {
   drawing: DrawingOfRun;
+  named: Named;
   steps: NodeSteps | undefined;
   items: FailedItems | undefined;
   isSelected: boolean;
 }
 
-function stepNode(node: GraphNode, { drawing, steps, items, isSelected }: StepParts): ShownNode {
+function stepNode(node: GraphNode, { drawing, named, steps, items, isSelected }: StepParts): ShownNode {
   const { layout, exits, kinds } = drawing;
   const state = steps ? wordOf(steps.shown.status) : 'not reached';
   const { word } = wordsOfKind(node.kind, kinds[node.kind]);
-  const shown = { node, steps, items, exits: exits.get(node.id)?.card ?? [], flow: layout.flow, kinds };
+  const shown = { node, steps, items, exits: exits.get(node.id)?.card ?? [], flow: layout.flow, kinds, named };
   const label = [node.title, word, state, ...(items ? [wordsOf(items)] : [])].join(', ');
   return cardNode(node.id, shown, { position: layout.positions.get(node.id), isSelected, label });
 }
 
-function StepNode({ id, data: { node, steps, items, exits, flow, kinds } }: NodeProps<ShownNode>) {
+function StepNode({ id, data: { node, steps, items, exits, flow, kinds, named } }: NodeProps<ShownNode>) {
   const tone: Tone | 'none' = steps ? toneIn(steps, items) : 'none';
   return (
     <StepCard
@@ -148,7 +153,7 @@ function StepNode({ id, data: { node, steps, items, exits, flow, kinds } }: Node
       tone={tone}
       exits={exits}
       isDisabled={node.data.isDisabled === true}
-      line={summaryOf(node.kind, node.data, noNames)}
+      line={summaryOf(node.kind, node.data, named)}
     >
       {steps && <State steps={steps} items={items} />}
     </StepCard>

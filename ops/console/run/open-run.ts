@@ -12,7 +12,7 @@ export function useOpenRun(tenantID: string, run: Run, version: Schemas['Workflo
   useAsOpenPage({
     ...{ kind: 'run', id: instanceID, title: workflowTitle ?? instanceID.slice(-8), isFailed: status === 'FAILED' },
     read: async () => {
-      const nodes = nodesOf(run.timeline);
+      const nodes = nodesOf(run.timeline, run.status);
       const key = failedStepOf(run);
       const step = nodes.flatMap(({ steps }) => steps).find((one) => one.key === key);
       const given =

@@ -102,6 +102,7 @@ function OfRun({ tenantID, instanceID, item, nodeID, children }: OfRunProps) {
   if (!run) return <Skeleton h={120} />;
   const [steps] = nodesOf(
     run.timeline.filter((event) => event.nodeID === nodeID && event.frame[0]?.iteration === item),
+    run.status,
   );
   return children(steps && { run, steps });
 }

@@ -30,9 +30,9 @@ export interface TestOf {
 /** The results after a test. Those of a part of the graph leave the others as they are, and so do outputs that were given. */
 export function resultsAfter(before: Results, run: Run, { isPartial, given, tested }: TestOf): Results {
   const found = new Map(isPartial ? before : noResults);
-  for (const steps of nodesOf(run.timeline)) {
+  for (const steps of nodesOf(run.timeline, run.status)) {
     if (isPartial && given?.has(steps.nodeID) && before.has(steps.nodeID)) continue;
-    const isCut = isPartial && run.status === 'COMPLETED' && steps.shown.status === 'CANCELLED';
+    const isCut = isPartial && run.status === 'COMPLETED' && steps.shown.status === 'UNFINISHED';
     found.set(steps.nodeID, { run, steps, tested, isCut });
   }
   return found;
