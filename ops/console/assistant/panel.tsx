@@ -7,6 +7,7 @@ import { type FormEvent, type KeyboardEvent, useEffect, useRef, useState } from 
 import { chatsRead, forgetChat } from '../client/assistant.ts';
 import { every } from '../client/every.ts';
 import { newID } from '../client/new-id.ts';
+import { useSession } from '../client/session.ts';
 import { takeAsked, useAsked, useOpenPage } from '../open-page/open-page.ts';
 import { Icon } from '../ui/icon.tsx';
 import { Notice } from '../ui/notice.tsx';
@@ -28,7 +29,8 @@ const LAPTOP = '(min-width: 801px) and (max-width: 1500px)';
 
 /** The assistant at the right of every page: its conversations, and the one that goes on. */
 export function Panel({ tenantID, onClose }: Props) {
-  const [chatID, setChatID] = useStored(`gantry.chat.${tenantID}`, newID);
+  // Several people may use one browser, and each has conversations of their own.
+  const [chatID, setChatID] = useStored(`gantry.chat.${tenantID}.${useSession()?.email}`, newID);
   const chats = useQuery({
     ...chatsRead(tenantID),
     // A model may be set in the settings, or by a colleague who was asked.

@@ -1,4 +1,5 @@
 import { useState } from 'react';
+import { keep } from '../client/keep.ts';
 
 /**
  * A value that the browser stores. Not the hook of Mantine's for it: code that the first page and a lazy part share would be one more
@@ -11,11 +12,11 @@ export function useStored(
 ): [string, (next: string) => void] {
   const [value, setValue] = useState(() => {
     const found = store.getItem(key) ?? first();
-    store.setItem(key, found);
+    keep(key, found, store);
     return found;
   });
   const set = (next: string) => {
-    store.setItem(key, next);
+    keep(key, next, store);
     setValue(next);
   };
   return [value, set];

@@ -1,8 +1,10 @@
+import { keep } from './keep.ts';
+
 const keyOf = (workflowID: string) => `gantry.sample-input.${workflowID}`;
 
 /** Keeps an input to begin with for runs of a workflow that this tab has installed. */
 export function setSampleInput(workflowID: string, args: Readonly<Record<string, unknown>>): void {
-  sessionStorage.setItem(keyOf(workflowID), JSON.stringify(args));
+  keep(keyOf(workflowID), JSON.stringify(args));
 }
 
 export function sampleInput(workflowID: string): Readonly<Record<string, unknown>> | undefined {

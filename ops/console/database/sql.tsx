@@ -2,6 +2,7 @@ import { Button, Paper, Stack, Text } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useMemo, useState } from 'react';
 import { executeSQL, type StatementResult } from '../client/database.ts';
+import { keep } from '../client/keep.ts';
 import { OWN } from '../client/own-database.ts';
 import { OfferedInCode } from '../code/offered.ts';
 import { useTablesOf } from '../query/tables.ts';
@@ -20,7 +21,7 @@ export function SQLPage({ tenantID }: { tenantID: string }) {
     onSettled: () => queries.invalidateQueries({ queryKey: ['database', tenantID] }),
   });
   const change = (next: string) => {
-    sessionStorage.setItem(key, next);
+    keep(key, next);
     setSQL(next);
   };
   const offered = useTablesOf({ tenantID, type: OWN });

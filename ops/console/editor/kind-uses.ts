@@ -1,3 +1,5 @@
+import { keep } from '../client/keep.ts';
+
 const KEY = 'gantry.kinds';
 
 /** How often the person of this browser has added steps of each kind. */
@@ -11,5 +13,5 @@ export function usesOfKinds(): Readonly<Record<string, number>> {
 
 export function noteUse(kind: string): void {
   const uses = usesOfKinds();
-  localStorage.setItem(KEY, JSON.stringify({ ...uses, [kind]: (uses[kind] ?? 0) + 1 }));
+  keep(KEY, JSON.stringify({ ...uses, [kind]: (uses[kind] ?? 0) + 1 }), localStorage);
 }

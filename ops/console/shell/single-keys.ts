@@ -1,3 +1,5 @@
+import { keep } from '../client/keep.ts';
+
 const KEY = 'gantry.single-keys';
 
 /** Keys without Ctrl can be switched off: speech input and unsteady hands press them by chance. */
@@ -6,5 +8,5 @@ export function hasSingleKeys(): boolean {
 }
 
 export function setSingleKeys(isOn: boolean): void {
-  localStorage.setItem(KEY, isOn ? 'on' : 'off');
+  keep(KEY, isOn ? 'on' : 'off', localStorage);
 }

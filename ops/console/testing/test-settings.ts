@@ -1,4 +1,5 @@
 import { useState } from 'react';
+import { keep } from '../client/keep.ts';
 import { isObject } from '../ui/is-object.ts';
 
 /** How the tests of a workflow are run in this tab. */
@@ -12,18 +13,14 @@ const keyOf = (workflowID: string) => `gantry.test-settings.${workflowID}`;
 
 /** The input of its tests until a person gives another one. */
 export function rememberTestInput(workflowID: string, args: Readonly<Record<string, unknown>>): void {
-  sessionStorage.setItem(keyOf(workflowID), JSON.stringify({ args, dryRun: false } satisfies TestSettings));
+  keep(keyOf(workflowID), JSON.stringify({ args, dryRun: false } satisfies TestSettings));
 }
 
 export function useTestSettings(workflowID: string): [TestSettings, (settings: TestSettings) => void] {
   const key = keyOf(workflowID);
   const [settings, setSettings] = useState(() => read(sessionStorage.getItem(key)));
   const save = (next: TestSettings) => {
-    try {
-      sessionStorage.setItem(key, JSON.stringify(next));
-    } catch {
-      // Inputs that are too large for it are remembered as long as the page is.
-    }
+    keep(key, JSON.stringify(next));
     setSettings(next);
   };
   return [settings, save];
