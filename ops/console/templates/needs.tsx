@@ -11,7 +11,7 @@ import { Notice } from '../ui/notice.tsx';
 import { Picker } from '../ui/picker.tsx';
 import { Problem } from '../ui/problem.tsx';
 
-const ModelForm = lazy(() => import('../pages/settings/ai.tsx').then(({ Model }) => ({ default: Model })));
+const ModelForm = lazy(() => import('../settings/ai-model.tsx').then(({ ModelForm: one }) => ({ default: one })));
 
 interface Props {
   tenantID: string;
