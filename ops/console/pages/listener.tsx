@@ -17,6 +17,7 @@ import {
 import { useMemberNames } from '../client/members.ts';
 import type { Schemas } from '../client/types.ts';
 import { Events } from '../listener/events.tsx';
+import { useNewRefusals } from '../listener/new-refusals.ts';
 import { Refused } from '../listener/refused.tsx';
 import { Settings } from '../listener/settings.tsx';
 import { ListenerState, reasonOf } from '../listener/state.tsx';
@@ -46,6 +47,7 @@ export function ListenerPage() {
   const error = errorInPlaceOf(read);
   const hasAddress = listener !== undefined && listener.webhookPaths.length > 0;
   const { data: refusals = [] } = useQuery({ ...refusalsRead(ids), enabled: hasAddress });
+  const added = useNewRefusals(ids.listenerID, refusals, view.tab === 'refused');
   const show = (next: ListenerView) => void navigate({ search: parseListenerView({ ...next }) });
   if (error)
     return (
@@ -57,7 +59,7 @@ export function ListenerPage() {
   if (!listener) return <Skeleton h={320} />;
   return (
     <Stack>
-      <Head ids={ids} listener={listener} refused={refusals.length} />
+      <Head ids={ids} listener={listener} refused={added} />
       <Tabs value={view.tab ?? 'events'} onChange={(tab) => show(parseListenerView({ tab }))} keepMounted={false}>
         <Tabs.List mb="sm">
           <Tabs.Tab value="events">Events</Tabs.Tab>
@@ -85,7 +87,7 @@ export function ListenerPage() {
 interface HeadProps {
   ids: ListenerIDs;
   listener: Schemas['Listener'];
-  /** How many deliveries were refused in the last day. */
+  /** How many deliveries were refused that nobody has looked at. */
   refused: number;
 }
 
@@ -138,7 +140,7 @@ function Head({ ids, listener, refused }: HeadProps) {
         </Notice>
       )}
       {refused > 0 && (
-        <Notice tone="wait" title={`${countOf(refused, 'delivery', 'deliveries')} refused in the last 24 hours`}>
+        <Notice tone="wait" title={`${countOf(refused, 'delivery was', 'deliveries were')} refused`}>
           <Link className="link" from="/t/$tenantID/listeners/$listenerID" to="." search={{ tab: 'refused' }}>
             Look at the reasons
           </Link>

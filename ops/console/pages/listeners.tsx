@@ -91,7 +91,7 @@ function Refusals({ listener, count }: { listener: Row; count: number }) {
         params={{ tenantID, listenerID }}
         search={{ tab: 'refused' }}
       >
-        {countOf(count, 'delivery', 'deliveries')} refused
+        {countOf(count, 'delivery', 'deliveries')} refused in 24 h
       </Link>
     </div>
   );

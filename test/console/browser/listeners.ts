@@ -112,7 +112,8 @@ export function listenerTests(stage: () => Stage): void {
     const address = `${cluster.baseURL}/webhooks/v1/inbound/${id}`;
     expect((await fetch(address, { method: 'POST', headers, body: `{"text":"${HOSTILE}"}` })).status).toBe(401);
     await page.getByRole('tab', { name: 'Refused (1)' }).waitFor();
-    await page.getByText('1 delivery refused in the last 24 hours').waitFor();
+    // Who looks at them needs no notice of them.
+    await page.getByText('1 delivery was refused').waitFor({ state: 'detached' });
     await page.getByRole('link', { name: 'Change the secret here' }).waitFor();
     await page.getByText(/401: .*the signature is wrong/).click();
     await page.getByLabel('Headers of the refused delivery').getByText('x-github-event: push').waitFor();
@@ -126,6 +127,14 @@ export function listenerTests(stage: () => Stage): void {
       .getByRole('link', { name: '1 delivery refused' })
       .click();
     await page.getByRole('tab', { name: 'Refused (1)', selected: true }).waitFor();
+    await page.getByRole('tab', { name: 'Events', exact: true }).click();
+    expect((await fetch(address, { method: 'POST', headers, body: '{}' })).status).toBe(401);
+    await page.getByText('1 delivery was refused').waitFor();
+    await page.getByRole('link', { name: 'Look at the reasons' }).click();
+    await page.getByRole('tab', { name: 'Refused (2)', selected: true }).waitFor();
+    await page.getByRole('tab', { name: 'Events', exact: true }).click();
+    await page.getByRole('tab', { name: 'Events', selected: true }).waitFor();
+    expect(await page.getByText('was refused').count()).toBe(0);
 
     await page.getByRole('tab', { name: 'Live test' }).click();
     const tried = page.getByRole('region', { name: 'Test delivery' });
