@@ -127,7 +127,14 @@ export function NewQuery({ tenantID, forms, datasourceID, onCreated }: Props) {
               value={chosen}
               onChange={(next) => next && setChosen(next)}
             />
-            {isOwn && form && <FromTable tenantID={tenantID} onText={(query) => change({ ...options, query })} />}
+            {isOwn && form && (
+              <FromTable
+                tenantID={tenantID}
+                text={String(options.query ?? '')}
+                initial={String(form.data?.query ?? '')}
+                onText={(query) => change({ ...options, query })}
+              />
+            )}
             {form && (
               <QueryForm
                 key={`${chosen} ${taken}`}

@@ -25,6 +25,11 @@ export function assetTests(stage: () => Stage): void {
     await typed.getByText('Number', { exact: true }).waitFor();
     await expectAccessible(page, { name: 'query-from-table', shows: 'Write the SQL' });
     await sql.fill('select n, n * 10 as total from generate_series(1, 3) n limit {{inputs.rows}}');
+    // Text that a person has typed is not replaced without a question.
+    await page.getByRole('button', { name: 'Write the SQL' }).click();
+    await dialog.getByText('The SQL that you have typed is replaced').waitFor();
+    await dialog.getByRole('button', { name: 'Keep mine' }).click();
+    expect(await sql.textContent()).toContain('generate_series');
     // The inputs are found, with a type, and the query is run before there is one.
     const input = page.getByRole('group', { name: 'Input rows' });
     await input.getByText('Number', { exact: true }).waitFor();
