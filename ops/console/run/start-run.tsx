@@ -7,10 +7,12 @@ import { referenceRead } from '../client/references.ts';
 import { body, rest } from '../client/rest.ts';
 import { sampleInput } from '../client/sample-input.ts';
 import type { Schemas } from '../client/types.ts';
+import { DurationInput } from '../ui/duration-input.tsx';
 import { faultsBelow, faultsOf } from '../ui/faults.ts';
 import { DialogForm } from '../ui/form.tsx';
 import { MomentInput } from '../ui/moment-input.tsx';
 import { Problem } from '../ui/problem.tsx';
+import { runClasses } from './classes.ts';
 import { type RunInput, RunInputs } from './run-inputs.tsx';
 
 type Startable = Pick<Schemas['ListedWorkflow'], 'id' | 'workflowDescription'>;
@@ -45,7 +47,7 @@ export function StartRun({ tenantID, onClose }: { tenantID: string; onClose: () 
 /** Asks for the inputs of a workflow and starts its published version. */
 export function StartForm({ tenantID, workflow }: { tenantID: string; workflow: Startable }) {
   const [input, setInput] = useState<RunInput | undefined>(() => sampleInput(workflow.id));
-  const [more, setMore] = useState<More>({ tags: [], startAt: undefined });
+  const [more, setMore] = useState<More>({ tags: [] });
   // The options of the workflow are those of its latest version, which may be a draft.
   const { data, error } = useQuery(referenceRead(tenantID, 'workflow', workflow.id));
   const navigate = useNavigate();
@@ -86,14 +88,16 @@ export function StartForm({ tenantID, workflow }: { tenantID: string; workflow: 
   );
 }
 
-/** Settings of a run beside its inputs. */
+/** Settings of a run beside its inputs. What is undefined goes as the workflow says. */
 interface More {
   tags: string[];
-  startAt: string | undefined;
+  startAt?: string | undefined;
+  class?: string | undefined;
+  priority?: string | number | undefined;
 }
 
-function moreOf({ tags, startAt }: More) {
-  return { ...(tags.length > 0 && { tags }), ...(startAt !== undefined && { startAt }) };
+function moreOf({ tags, ...more }: More) {
+  return { ...(tags.length > 0 && { tags }), ...more };
 }
 
 interface MoreProps {
@@ -106,11 +110,11 @@ interface MoreProps {
 function MoreFields({ value, error, onChange }: MoreProps) {
   const [isOpen, setOpen] = useState(false);
   const faults = faultsOf(error);
-  const hasFault = faults.has('tags') || faults.has('startAt');
+  const hasFault = ['tags', 'startAt', 'class', 'priority'].some((field) => faults.has(field));
   return (
     // A fault must not be hidden, and one that is corrected leaves the fields open.
     <details className="group" open={isOpen || hasFault} onToggle={({ currentTarget: { open } }) => setOpen(open)}>
-      <summary>Tags, and when it begins</summary>
+      <summary>More: tags, when it begins, which runs go first</summary>
       <Stack gap="sm">
         <TagsInput
           label="Tags"
@@ -126,6 +130,24 @@ function MoreFields({ value, error, onChange }: MoreProps) {
           value={value.startAt}
           error={faults.get('startAt')}
           onSet={(startAt) => onChange({ ...value, startAt })}
+        />
+        <Select
+          label="Class"
+          description="While runs of the workflow wait: 8 interactive ones begin for 4, 2 and 1 of the other classes. Empty: as the workflow says, else interactive"
+          clearable
+          clearButtonProps={{ 'aria-label': 'Clear Class' }}
+          data={runClasses}
+          value={value.class ?? null}
+          error={faults.get('class')}
+          onChange={(next) => onChange({ ...value, class: next ?? undefined })}
+        />
+        <DurationInput
+          label="Head start"
+          description="How much earlier the run counts as accepted, against other runs of the workflow and class, up to an hour. Empty: as the workflow says, else none"
+          inSeconds
+          value={value.priority}
+          error={faults.get('priority')}
+          onChange={(priority) => onChange({ ...value, priority })}
         />
       </Stack>
     </details>

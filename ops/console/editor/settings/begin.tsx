@@ -1,5 +1,6 @@
 import { Checkbox, Fieldset, Group, NumberInput, Select, Stack, TextInput } from '@mantine/core';
 import { expressionOf } from '../../inputs/definition.ts';
+import { runClasses } from '../../run/classes.ts';
 import { declaredInputs } from '../../ui/declared.ts';
 import { DurationInput } from '../../ui/duration-input.tsx';
 import { isObject } from '../../ui/is-object.ts';
@@ -22,13 +23,6 @@ const onLimit = [
 const scopes = [
   { value: 'workflow', label: 'Runs of this workflow' },
   { value: 'tenant', label: 'Runs of all workflows with the same key' },
-];
-
-const classes = [
-  { value: 'interactive', label: 'Interactive: a person waits for them' },
-  { value: 'webhook', label: 'Webhook: another system waits for them' },
-  { value: 'cron', label: 'Cron: on time, but no person waits' },
-  { value: 'batch', label: 'Batch: when there is room' },
 ];
 
 /** When a run of the workflow may begin. */
@@ -70,7 +64,7 @@ export function Beginning({ options, onSet, faults, disabled }: OptionProps) {
         disabled={disabled}
         clearable
         clearButtonProps={{ 'aria-label': 'Clear Class' }}
-        data={classes}
+        data={runClasses}
         value={typeof options.class === 'string' ? options.class : null}
         error={faultOf(faults, 'class')}
         onChange={(next) => onSet({ class: next ?? undefined })}
