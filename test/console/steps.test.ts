@@ -1,8 +1,17 @@
 /** The pure parts of the page of a run: steps out of events, edges that were taken, and the scale of its timeline. */
 import { describe, expect, test } from 'vitest';
-import { failedItemsOf, mergeTimeline, nodesOf, type Span, spansOf, stepKey } from '#ops/console/client/run-steps.ts';
-import type { TimelineEvent } from '#ops/console/client/types.ts';
+import {
+  failedItemsOf,
+  mergeTimeline,
+  nodesOf,
+  type Span,
+  type Step,
+  spansOf,
+  stepKey,
+} from '#ops/console/client/run-steps.ts';
+import type { RunStatus, TimelineEvent } from '#ops/console/client/types.ts';
 import { leadsBack, pathAround } from '#ops/console/graph/lay-out.ts';
+import { doneAgain } from '#ops/console/run/done-again.ts';
 import { graphOf } from '#ops/console/run/graph-of.ts';
 import { scaleOf } from '#ops/console/run/scale.ts';
 import { type Exits, takenEdges } from '#ops/console/run/taken.ts';
@@ -54,6 +63,41 @@ describe('steps', () => {
       ['RUNNING', 400, 500, 2],
       ['SUSPENDED', 500, 900, 2],
     ]);
+  });
+
+  test('a step that was cut off by the end of its run was not cancelled by a person', () => {
+    const events = [event({ seq: 1, status: 'RUNNING', ms: 0 }), event({ seq: 2, status: 'CANCELLED', ms: 100 })];
+    const stateIn = (run: RunStatus) => nodesOf(events, run)[0]?.shown;
+
+    expect(stateIn('CANCELLED')?.status).toBe('CANCELLED');
+    expect(stateIn('FAILED')?.status).toBe('UNFINISHED');
+    expect(stateIn('COMPLETED')?.status).toBe('UNFINISHED');
+    expect(spansOf(stateIn('COMPLETED') as Step, 900).map(({ kind }) => kind)).toEqual(['UNFINISHED']);
+  });
+
+  test('a re-run that executes a loop does its items again, and asks again what was answered', () => {
+    const nodes = [
+      ...[
+        { id: 'each', type: 'loop' },
+        { id: 'ask', type: 'approval' },
+        { id: 'later', type: 'approval' },
+      ],
+      { id: 'end', type: 'end' },
+    ].map((node) => ({ ...node, data: {} }));
+    const graph = graphOf({ workflowNodes: nodes, workflowEdges: [] } as never);
+    const frame = [{ nodeID: 'each', iteration: 0 }];
+    const timeline = [
+      event({ seq: 1, nodeID: 'each', status: 'RUNNING' }),
+      event({ seq: 2, nodeID: 'ask', frame, status: 'SUCCESS' }),
+      event({ seq: 3, nodeID: 'later', status: 'SUSPENDED' }),
+    ];
+    const executed = ['each', 'ask', 'later', 'end'];
+
+    const run = { timeline, status: 'FAILED' } as const;
+    expect(doneAgain(run, executed, graph)).toEqual({ repeating: ['each'], answered: ['ask'] });
+    expect(doneAgain(run, ['later', 'end'], graph)).toEqual({ repeating: [], answered: [] });
+    const maps = [{ nodeID: 'each', done: 3 }] as never;
+    expect(doneAgain({ timeline: [], status: 'FAILED', maps }, executed, graph).repeating).toEqual(['each']);
   });
 
   test('failed items of maps are counted by node, and nodes without any are left out', () => {

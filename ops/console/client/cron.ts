@@ -1,4 +1,4 @@
-import { keepPreviousData, queryOptions } from '@tanstack/react-query';
+import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/react-query';
 import { every } from './every.ts';
 import type { ListFilter } from './list-filter.ts';
 import { body, rest } from './rest.ts';
@@ -43,12 +43,17 @@ export function nextTicksRead(path: CronJobIDs) {
   });
 }
 
+/** Newest first. Who looks through many pages is told of new ones less often. */
 export function ticksRead(path: CronJobIDs) {
-  return queryOptions({
+  return infiniteQueryOptions({
     queryKey: ['cron-job', path, 'history'],
-    queryFn: async () =>
-      (await body(rest.GET(`${CRON_JOB}/history`, { params: { path, query: { limit: 50 } } }))).cronJobHistory,
-    refetchInterval: every(2_000),
+    queryFn: ({ pageParam: cursor }) => {
+      const query = { limit: PAGE, ...(cursor && { cursor }) };
+      return body(rest.GET(`${CRON_JOB}/history`, { params: { path, query } }));
+    },
+    initialPageParam: '',
+    getNextPageParam: ({ nextCursor }) => nextCursor,
+    refetchInterval: every((data) => (data && data.pages.length > 1 ? 15_000 : 2_000)),
   });
 }
 
@@ -84,10 +89,15 @@ export async function deleteCronJob(path: CronJobIDs): Promise<void> {
 }
 
 export function backfillsRead(path: CronJobIDs) {
-  return queryOptions({
+  return infiniteQueryOptions({
     queryKey: ['cron-job', path, 'backfills'],
-    queryFn: async () => (await body(rest.GET(BACKFILLS, { params: { path, query: { limit: 20 } } }))).backfills,
-    refetchInterval: every((data) => (data?.some(goesOn) ? 1_000 : false)),
+    queryFn: ({ pageParam: cursor }) => {
+      const query = { limit: 20, ...(cursor && { cursor }) };
+      return body(rest.GET(BACKFILLS, { params: { path, query } }));
+    },
+    initialPageParam: '',
+    getNextPageParam: ({ nextCursor }) => nextCursor,
+    refetchInterval: every((data) => (data?.pages.some(({ backfills }) => backfills.some(goesOn)) ? 1_000 : false)),
   });
 }
 

@@ -1,27 +1,27 @@
 import { queryOptions, useQuery } from '@tanstack/react-query';
 import { useEffect } from 'react';
+import { everyPage } from './every-page.ts';
 import { useMay } from './may.ts';
 import { meRead } from './reads.ts';
 import { body, rest } from './rest.ts';
+import type { Schemas } from './types.ts';
 
-const PAGE = 100;
-/** Members beyond these are named by the ends of their ids. */
-const MAX_PAGES = 10;
+/** The members, as many as a person could look through: those beyond are named by the ends of their ids. */
+function readMembers(tenantID: string): Promise<Schemas['TenantUser'][]> {
+  return everyPage(async (query) => {
+    const params = { path: { tenantID }, query };
+    const { users: rows, nextCursor } = await body(rest.GET('/api/v1/tenants/{tenantID}/users', { params }));
+    return { rows, nextCursor };
+  });
+}
 
 /** The addresses of members by their ids. */
 export function membersRead(tenantID: string) {
   return queryOptions({
     queryKey: ['member-names', tenantID],
     queryFn: async () => {
-      const names = new Map<string, string>();
-      let cursor: string | null | undefined;
-      for (let page = 0; page < MAX_PAGES && cursor !== null; page += 1) {
-        const params = { path: { tenantID }, query: { limit: PAGE, ...(cursor && { cursor }) } };
-        const { users, nextCursor } = await body(rest.GET('/api/v1/tenants/{tenantID}/users', { params }));
-        for (const { userID, email } of users) if (userID !== null) names.set(userID, email ?? userID);
-        cursor = nextCursor ?? null;
-      }
-      return names;
+      const members = await readMembers(tenantID);
+      return new Map(members.flatMap(({ userID, email }) => (userID === null ? [] : [[userID, email ?? userID]])));
     },
     staleTime: 60_000,
   });
@@ -32,9 +32,8 @@ export function administratorsRead(tenantID: string) {
   return queryOptions({
     queryKey: ['member-names', tenantID, 'administrators'],
     queryFn: async () => {
-      const params = { path: { tenantID }, query: { pageSize: 100 } };
-      const { users } = await body(rest.GET('/api/v1/tenants/{tenantID}/users', { params }));
-      return users.flatMap(({ isTenantAdmin, isDisabled, email }) =>
+      const members = await readMembers(tenantID);
+      return members.flatMap(({ isTenantAdmin, isDisabled, email }) =>
         isTenantAdmin && !isDisabled && email ? [email] : [],
       );
     },
@@ -80,8 +79,11 @@ function keyNamesRead(tenantID: string) {
   return queryOptions({
     queryKey: ['api-keys', tenantID, 'names'],
     queryFn: async () => {
-      const params = { path: { tenantID }, query: { pageSize: 100 } };
-      const { apiKeys } = await body(rest.GET('/api/v1/tenants/{tenantID}/apikeys', { params }));
+      const apiKeys = await everyPage(async (query) => {
+        const params = { path: { tenantID }, query };
+        const { apiKeys: rows, nextCursor } = await body(rest.GET('/api/v1/tenants/{tenantID}/apikeys', { params }));
+        return { rows, nextCursor };
+      });
       return new Map(apiKeys.map(({ id, apiKeyName }) => [id, apiKeyName]));
     },
     staleTime: 60_000,

@@ -72,11 +72,14 @@ export function versionRead(ids: { tenantID: string; workflowID: string; version
   });
 }
 
-export function requestsRead(tenantID: string) {
+/** Questions on a page. */
+export const QUESTIONS = 50;
+
+export function requestsRead(tenantID: string, page = 1) {
   return queryOptions({
-    queryKey: ['requests', tenantID],
+    queryKey: ['requests', tenantID, page],
     queryFn: () => {
-      const params = { path: { tenantID }, query: { status: 'PENDING', pageSize: 50 } } as const;
+      const params = { path: { tenantID }, query: { status: 'PENDING', page, pageSize: QUESTIONS } } as const;
       return body(rest.GET('/api/v1/tenants/{tenantID}/workflows/data-collection', { params }));
     },
     refetchInterval: every(SLOW_MS),

@@ -1,4 +1,5 @@
 import { keepPreviousData, queryOptions } from '@tanstack/react-query';
+import { everyPage } from './every-page.ts';
 import type { Permission } from './may.ts';
 import { OWN, OWN_TITLE } from './own-database.ts';
 import { APIError, body, rest } from './rest.ts';
@@ -217,11 +218,14 @@ const sources = {
     create: 'datasource.update',
     key: (tenantID) => ['settings', tenantID, 'accounts'],
     async search(tenantID, search) {
-      const params = { path: { tenantID }, query: { pageSize: 100 } };
-      const { oauthConnections } = await body(rest.GET(`${T}/oauth-connections`, { params }));
+      const accounts = await everyPage(async (query) => {
+        const params = { path: { tenantID }, query };
+        const { oauthConnections: rows, nextCursor } = await body(rest.GET(`${T}/oauth-connections`, { params }));
+        return { rows, nextCursor };
+      });
       // The list cannot be searched by the API, and is short.
       const fits = ({ title }: Named) => title.toLowerCase().includes(search.toLowerCase());
-      return oauthConnections.map(namedAccount).filter(fits).slice(0, SHOWN);
+      return accounts.map(namedAccount).filter(fits).slice(0, SHOWN);
     },
     async find(tenantID, oauthConnectionID) {
       const params = { path: { tenantID, oauthConnectionID } };

@@ -1,4 +1,5 @@
 import { queryOptions } from '@tanstack/react-query';
+import { everyPage } from './every-page.ts';
 import { body, rest } from './rest.ts';
 import type { Schemas } from './types.ts';
 
@@ -116,9 +117,14 @@ export function connectedAccountsRead(tenantID: string) {
   return queryOptions({
     queryKey: ['settings', tenantID, 'accounts'],
     queryFn: async () => {
-      const params = { path: { tenantID }, query: { pageSize: 100 } };
-      const { oauthConnections, providers } = await body(rest.GET(CONNECTIONS, { params }));
-      return { accounts: oauthConnections, providers };
+      let providers: readonly string[] = [];
+      const accounts = await everyPage(async (query) => {
+        const params = { path: { tenantID }, query };
+        const answer = await body(rest.GET(CONNECTIONS, { params }));
+        providers = answer.providers;
+        return { rows: answer.oauthConnections, nextCursor: answer.nextCursor };
+      });
+      return { accounts, providers };
     },
   });
 }

@@ -1,4 +1,5 @@
 import { keepPreviousData, queryOptions } from '@tanstack/react-query';
+import { everyPage } from './every-page.ts';
 import type { ListFilter } from './list-filter.ts';
 import { body, rest } from './rest.ts';
 import type { Schemas } from './types.ts';
@@ -106,7 +107,7 @@ export async function testOptions(tenantID: string, given: Schemas['DatasourceTe
 
 export type DatasourceFile = Schemas['DatasourceFile'];
 
-/** Files that datasources read: the newest first, as many as a page of the API holds. */
+/** Files that datasources read, the newest first. */
 export function filesRead(tenantID: string) {
   return queryOptions({
     queryKey: ['datasource-files', tenantID],
@@ -114,9 +115,12 @@ export function filesRead(tenantID: string) {
   });
 }
 
-export async function readFiles(tenantID: string): Promise<DatasourceFile[]> {
-  const params = { path: { tenantID }, query: { limit: 100 } };
-  return (await body(rest.GET(`${DATASOURCES}/files`, { params }))).files;
+export function readFiles(tenantID: string): Promise<DatasourceFile[]> {
+  return everyPage(async (query) => {
+    const params = { path: { tenantID }, query };
+    const { files: rows, nextCursor } = await body(rest.GET(`${DATASOURCES}/files`, { params }));
+    return { rows, nextCursor };
+  });
 }
 
 export async function uploadFile(tenantID: string, file: File): Promise<DatasourceFile> {

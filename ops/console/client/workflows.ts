@@ -1,4 +1,4 @@
-import { keepPreviousData, queryOptions } from '@tanstack/react-query';
+import { infiniteQueryOptions, keepPreviousData, queryOptions } from '@tanstack/react-query';
 import type { ListFilter } from './list-filter.ts';
 import { body, rest } from './rest.ts';
 import type { Schemas } from './types.ts';
@@ -114,11 +114,16 @@ export async function saveWorkflowRetention(
   return (await body(rest.PATCH(`${WORKFLOW}/retention`, { params: { path }, body: change }))).retention;
 }
 
+/** Newest first. */
 export function versionsRead(path: WorkflowIDs) {
-  return queryOptions({
+  return infiniteQueryOptions({
     queryKey: ['versions', path],
-    queryFn: async () =>
-      (await body(rest.GET(`${WORKFLOW}/versions`, { params: { path, query: { limit: 100 } } }))).versions,
+    queryFn: ({ pageParam: cursor }) => {
+      const query = { limit: PAGE, ...(cursor && { cursor }) };
+      return body(rest.GET(`${WORKFLOW}/versions`, { params: { path, query } }));
+    },
+    initialPageParam: '',
+    getNextPageParam: ({ nextCursor }) => nextCursor,
     staleTime: 0,
   });
 }

@@ -1,5 +1,5 @@
 import { Button, Group, Stack, Text, TextInput } from '@mantine/core';
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useInfiniteQuery, useMutation, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { backfillsRead, type CronJobIDs, startBackfill, stopBackfill } from '../client/cron.ts';
 import { useMay } from '../client/may.ts';
@@ -7,7 +7,7 @@ import type { Schemas } from '../client/types.ts';
 import { countOf } from '../ui/count.ts';
 import { faultsOf } from '../ui/faults.ts';
 import { Problem } from '../ui/problem.tsx';
-import { type Column, Scroller, Table } from '../ui/table.tsx';
+import { type Column, MoreButton, Scroller, Table } from '../ui/table.tsx';
 import { Moment } from '../ui/time.tsx';
 
 type Backfill = Schemas['CronBackfill'];
@@ -16,7 +16,8 @@ type Backfill = Schemas['CronBackfill'];
 export function Backfills({ ids }: { ids: CronJobIDs }) {
   const may = useMay(`cronjob:${ids.cronJobID}`);
   const queries = useQueryClient();
-  const { data, error } = useQuery(backfillsRead(ids));
+  const read = useInfiniteQuery(backfillsRead(ids));
+  const rows = read.data?.pages.flatMap(({ backfills }) => backfills) ?? [];
   const stop = useMutation({
     mutationFn: (backfillID: string) => stopBackfill({ ...ids, backfillID }),
     onSettled: () => queries.invalidateQueries({ queryKey: ['cron-job', ids] }),
@@ -45,12 +46,13 @@ export function Backfills({ ids }: { ids: CronJobIDs }) {
   ];
   return (
     <Stack gap="sm">
-      {error && <Problem error={error} />}
+      {read.error && <Problem error={read.error} />}
       {stop.error && <Problem error={stop.error} />}
       {may('cronjob.update') && <Start ids={ids} />}
-      {data && data.length > 0 && (
+      {rows.length > 0 && (
         <Scroller label="Missed times">
-          <Table caption="Missed times" columns={columns} rows={data} idOf={({ backfillID }) => backfillID} />
+          <Table caption="Missed times" columns={columns} rows={rows} idOf={({ backfillID }) => backfillID} />
+          <MoreButton of={read} />
         </Scroller>
       )}
     </Stack>

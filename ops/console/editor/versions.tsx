@@ -1,10 +1,11 @@
 import { Box, Button, Group, Modal, Skeleton, Stack, Text } from '@mantine/core';
-import { useMutation, useQuery } from '@tanstack/react-query';
+import { useInfiniteQuery, useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useAuthorNames } from '../client/members.ts';
 import { publishVersion, restoreVersion, versionsRead, type WorkflowIDs } from '../client/workflows.ts';
 import { May } from '../ui/may.tsx';
 import { Problem } from '../ui/problem.tsx';
+import { MoreButton } from '../ui/table.tsx';
 import { Ago } from '../ui/time.tsx';
 import { WhatChanged } from './what-changed.tsx';
 
@@ -20,7 +21,9 @@ export function Versions({
   onReload: () => Promise<void>;
   onClose: () => void;
 }) {
-  const { data: versions, error } = useQuery(versionsRead(ids));
+  const read = useInfiniteQuery(versionsRead(ids));
+  const { error } = read;
+  const versions = read.data?.pages.flatMap((page) => page.versions);
   const [shown, setShown] = useState<string>();
   const authorOf = useAuthorNames(ids.tenantID);
   const act = useMutation({
@@ -94,6 +97,7 @@ export function Versions({
                 ))}
               </tbody>
             </table>
+            <MoreButton of={read} />
           </div>
         )}
         {shown !== undefined && <WhatChanged ids={ids} versionID={shown} />}

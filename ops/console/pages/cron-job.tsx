@@ -1,5 +1,5 @@
 import { Button, Paper, SimpleGrid, Skeleton, Stack, Text } from '@mantine/core';
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate, useParams } from '@tanstack/react-router';
 import { useState } from 'react';
 import {
@@ -24,7 +24,7 @@ import { Notice } from '../ui/notice.tsx';
 import { PageTitle } from '../ui/page.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { RowMenu } from '../ui/row-menu.tsx';
-import { Scroller } from '../ui/table.tsx';
+import { MoreButton, Scroller } from '../ui/table.tsx';
 import { Ago, LocalMoment } from '../ui/time.tsx';
 import { WhoChanged } from '../ui/who-changed.tsx';
 import { Words } from '../ui/words.tsx';
@@ -213,8 +213,8 @@ const outcomeWords: Record<Tick['outcome'], string> = {
 const neverStarted: ReadonlySet<Tick['outcome']> = new Set(['skipped', 'missed', 'refused']);
 
 function Ticks({ ids }: { ids: CronJobIDs }) {
-  const read = useQuery(ticksRead(ids));
-  const ticks = read.data;
+  const read = useInfiniteQuery(ticksRead(ids));
+  const ticks = read.data?.pages.flatMap(({ cronJobHistory }) => cronJobHistory);
   const error = errorInPlaceOf(read);
   if (error) return <Problem error={error} />;
   if (ticks?.length === 0) return <Text size="sm">None yet.</Text>;
@@ -276,6 +276,7 @@ function Ticks({ ids }: { ids: CronJobIDs }) {
           ))}
         </tbody>
       </table>
+      <MoreButton of={read} />
     </Scroller>
   );
 }

@@ -1,9 +1,9 @@
 import { Checkbox, Group, Skeleton, Stack, Text } from '@mantine/core';
-import { useQuery } from '@tanstack/react-query';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
-import { type ReactNode, useEffect, useMemo } from 'react';
+import { type ReactNode, useEffect, useMemo, useState } from 'react';
 import { useMay, usePermissions } from '../client/may.ts';
-import { requestsRead, workflowsRead } from '../client/reads.ts';
+import { QUESTIONS, requestsRead, workflowsRead } from '../client/reads.ts';
 import { type ToolCall, toolCallsRead } from '../client/tool-approvals.ts';
 import type { Schemas } from '../client/types.ts';
 import { CallState, useCallerName } from '../inbox/call.tsx';
@@ -74,7 +74,9 @@ function List<T>({ title, empty, error, onRetry, rows, idOf, columns, children }
 }
 
 function Questions({ tenantID }: { tenantID: string }) {
-  const { data, error, refetch } = useQuery(requestsRead(tenantID));
+  const [page, setPage] = useState(1);
+  const { data, error, refetch } = useQuery({ ...requestsRead(tenantID, page), placeholderData: keepPreviousData });
+  const hasMore = page * QUESTIONS < (data?.totalCount ?? 0);
   const titles = useTitles(
     tenantID,
     data?.requests.flatMap(({ workflowID }) => workflowID ?? []),
@@ -100,15 +102,22 @@ function Questions({ tenantID }: { tenantID: string }) {
     { head: 'Expires', cell: ({ expiresAt }) => (expiresAt ? <Moment at={expiresAt} /> : 'never'), isWide: true },
   ];
   return (
-    <List
-      title="Questions for you"
-      empty="No question waits for an answer. A workflow that needs a decision or values of a person asks for them here."
-      error={error}
-      onRetry={() => void refetch()}
-      rows={data?.requests}
-      idOf={({ collectionRequestID }) => collectionRequestID}
-      columns={columns}
-    />
+    <>
+      <List
+        title="Questions for you"
+        empty="No question waits for an answer. A workflow that needs a decision or values of a person asks for them here."
+        error={error}
+        onRetry={() => void refetch()}
+        rows={data?.requests}
+        idOf={({ collectionRequestID }) => collectionRequestID}
+        columns={columns}
+      />
+      <PageButtons
+        cursor={page > 1 ? String(page) : undefined}
+        next={hasMore ? String(page + 1) : null}
+        onGo={(next) => setPage(Number(next ?? 1))}
+      />
+    </>
   );
 }
 

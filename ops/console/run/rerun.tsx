@@ -1,18 +1,19 @@
 import '@mantine/core/styles/Radio.css';
 import { Button, Group, Modal, Radio, Select, Skeleton, Stack, Text } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
-import { keepPreviousData, useMutation, useQuery } from '@tanstack/react-query';
+import { keepPreviousData, useInfiniteQuery, useMutation, useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { type FormEvent, useState } from 'react';
 import { versionRead } from '../client/reads.ts';
 import { body, rest } from '../client/rest.ts';
 import { nodesOf } from '../client/run-steps.ts';
 import type { Run, Schemas } from '../client/types.ts';
-import { versionsRead } from '../client/workflows.ts';
+import { versionsRead, workflowRead } from '../client/workflows.ts';
 import { countOf } from '../ui/count.ts';
 import { faultsIn } from '../ui/faults.ts';
 import { isObject } from '../ui/is-object.ts';
 import { Problem } from '../ui/problem.tsx';
+import { doneAgain } from './done-again.ts';
 import { type Graph, titleOf } from './graph-of.ts';
 import { type RunInput, RunInputs } from './run-inputs.tsx';
 
@@ -34,7 +35,7 @@ interface Props {
 
 /** Repeats a run: from where, with which version and which input; says before what that does. */
 export function Rerun({ tenantID, run, graph, step, onClose }: Props) {
-  const done = nodesOf(run.timeline)
+  const done = nodesOf(run.timeline, run.status)
     .filter(({ shown }) => shown.frame.length === 0)
     .map(({ nodeID }) => ({ value: nodeID, label: titleOf(graph, nodeID) }));
   const chosen = done.find(({ value }) => value === step)?.value ?? null;
@@ -78,13 +79,13 @@ export function Rerun({ tenantID, run, graph, step, onClose }: Props) {
           {start === 'node' && (
             <Select label="Step" searchable required data={done} value={nodeID} onChange={setNodeID} />
           )}
-          <VersionChoice run={run} published={published} value={version} onChange={setVersion} />
+          <VersionChoice {...{ tenantID, run, published }} value={version} onChange={setVersion} />
           {declared.isRead ? (
             <RunInputs definitions={declared.inputs} value={input} onChange={setInput} faults={faults} />
           ) : (
             <Skeleton h={80} />
           )}
-          {asked && !preview.error && <Preview plan={preview.data} graph={graph} />}
+          {asked && !preview.error && <Preview run={run} plan={preview.data} graph={graph} />}
           {error && <Problem error={error} />}
           <Group justify="flex-end">
             <Button type="submit" loading={rerun.isPending} disabled={!asked}>
@@ -143,28 +144,37 @@ interface DeclaredProps {
 
 type Published = ReturnType<typeof usePublished>;
 
-/** The versions of the run's workflow, and whether the published one is later than that of the run. */
+/** The published version of the run's workflow, which may be older than all versions that a list shows, and whether it is later than that of the run. */
 function usePublished(tenantID: string, { workflowID, versionNumber }: Run) {
-  const { data: versions = [], isPending } = useQuery({
-    ...versionsRead({ tenantID, workflowID: workflowID ?? '' }),
-    enabled: workflowID !== null,
+  const ids = { tenantID, workflowID: workflowID ?? '' };
+  const workflow = useQuery({ ...workflowRead(ids), enabled: workflowID !== null });
+  const versionID = workflow.data?.publishedVersionID ?? undefined;
+  const version = useQuery({
+    ...versionRead({ ...ids, versionID: versionID ?? '' }),
+    enabled: versionID !== undefined,
   });
-  const found = versions.find(({ isPublished }) => isPublished);
-  const number = found?.versionNumber ?? undefined;
+  const number = version.data?.versionNumber ?? undefined;
   const isLater = number !== undefined && versionNumber != null && number > versionNumber;
-  return { versions, isRead: !isPending, versionID: found?.versionID, number, isLater };
+  return { isRead: !workflow.isPending, versionID, number, isLater };
 }
 
 interface VersionProps {
+  tenantID: string;
   run: Run;
   published: Published;
   value: string;
   onChange: (version: string) => void;
 }
 
-function VersionChoice({ run: { versionID, versionNumber }, published, value, onChange }: VersionProps) {
-  const { versions, number, isLater } = published;
-  const others = versions
+function VersionChoice({ tenantID, run, published, value, onChange }: VersionProps) {
+  const { workflowID, versionID, versionNumber } = run;
+  const { number, isLater } = published;
+  const read = useInfiniteQuery({
+    ...versionsRead({ tenantID, workflowID: workflowID ?? '' }),
+    enabled: workflowID !== null,
+  });
+  const others = (read.data?.pages ?? [])
+    .flatMap(({ versions }) => versions)
     .filter((one) => one.versionID !== versionID && !one.isPublished)
     .map((one) => ({
       value: one.versionID,
@@ -176,15 +186,28 @@ function VersionChoice({ run: { versionID, versionNumber }, published, value, on
     ...others,
   ];
   return (
-    <Select
-      label="Version"
-      description={isLater && `Version ${number} was published after the one that ran`}
-      searchable
-      allowDeselect={false}
-      data={data}
-      value={value}
-      onChange={(chosen) => chosen && onChange(chosen)}
-    />
+    <div>
+      <Select
+        label="Version"
+        description={isLater && `Version ${number} was published after the one that ran`}
+        searchable
+        allowDeselect={false}
+        data={data}
+        value={value}
+        onChange={(chosen) => chosen && onChange(chosen)}
+      />
+      {read.hasNextPage && (
+        <Button
+          size="compact-xs"
+          variant="default"
+          mt={4}
+          loading={read.isFetchingNextPage}
+          onClick={() => void read.fetchNextPage()}
+        >
+          Offer older versions too
+        </Button>
+      )}
+    </div>
   );
 }
 
@@ -211,10 +234,17 @@ function usePreview({
   });
 }
 
-function Preview({ plan, graph }: { plan: Schemas['WorkflowRerunPreview'] | undefined; graph: Graph | undefined }) {
+interface PreviewProps {
+  run: Run;
+  plan: Schemas['WorkflowRerunPreview'] | undefined;
+  graph: Graph | undefined;
+}
+
+function Preview({ run, plan, graph }: PreviewProps) {
   if (!plan) return <Text size="sm">Looking at what it would do …</Text>;
   const { reused, changed, executed } = plan;
   const others = executed.filter((nodeID) => !changed.includes(nodeID));
+  const { repeating, answered } = doneAgain(run, executed, graph);
   return (
     <section aria-label="What it will do">
       <Text size="sm" fw={600}>
@@ -223,6 +253,8 @@ function Preview({ plan, graph }: { plan: Schemas['WorkflowRerunPreview'] | unde
       <Steps title="Takes over the results of" of={reused} graph={graph} />
       <Steps title="Executes, if its branches lead there:" of={others} graph={graph} />
       <Steps title="Executes, since they or steps before them differ in this version:" of={changed} graph={graph} />
+      <Steps title="Begins again with the first item, also where items were done:" of={repeating} graph={graph} />
+      <Steps title="Asks again, although it was answered:" of={answered} graph={graph} />
     </section>
   );
 }

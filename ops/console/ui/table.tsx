@@ -63,6 +63,24 @@ export function Scroller({ label, isPanel, children }: { label: string; isPanel?
   );
 }
 
+interface MoreProps {
+  hasNextPage: boolean;
+  isFetchingNextPage: boolean;
+  fetchNextPage: () => Promise<unknown>;
+}
+
+/** Below a list that is read page by page: the next one, if there is any. */
+export function MoreButton({ of: { hasNextPage, isFetchingNextPage, fetchNextPage } }: { of: MoreProps }) {
+  if (!hasNextPage) return null;
+  return (
+    <Group justify="flex-end" mt="xs">
+      <Button variant="default" size="xs" loading={isFetchingNextPage} onClick={() => void fetchNextPage()}>
+        More
+      </Button>
+    </Group>
+  );
+}
+
 /** The way through a list that the API answers in pages; undefined is the first one. */
 export function PageButtons({
   cursor,

@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest';
-import { aWorkflow, chain } from '#test/support/factories.ts';
+import { reasons } from '#shared/triggers/cron/reasons.ts';
+import { aTenant, aWorkflow, chain } from '#test/support/factories.ts';
+import { eventually } from '#test/support/settle.ts';
 import { aMapRun } from './map-run.ts';
 import { expectAccessible, type Stage } from './stage.ts';
 
@@ -126,6 +128,78 @@ export function largeTests(stage: () => Stage): void {
     await page.getByText('2 chosen').waitFor();
     await page.getByText('Steps as a list').click();
     expect(await page.getByRole('row').count()).toBe(1 + 31 + 1 + 2);
+  });
+
+  test('versions, times of a cron job and questions of more than a page are reached; a skipped time leads to the run in its way', async () => {
+    const { cluster, page, go } = stage();
+    const tenant = await aTenant(cluster, { creator: stage().tenant.creator });
+    const path = (rest: string) => `/console/t/${tenant.id}${rest}`;
+    const client = cluster.as(tenant.creator).in(tenant);
+    const steps = chain({ ask: { type: 'approval', title: 'Asks many' } });
+    const { id } = await aWorkflow(cluster, { tenant, title: 'Has many of all', ...steps });
+    await client.post(`T/workflows/${id}/execute/bulk`, { items: Array.from({ length: 51 }, () => ({ args: {} })) });
+    await eventually(async () => {
+      const { totalCount } = (await client.get('T/workflows/data-collection?status=PENDING&pageSize=1')).body;
+      expect(totalCount).toBe(51);
+    });
+    const questions = page.getByRole('region', { name: 'Questions for you' }).getByRole('link', { name: 'Asks many' });
+    await go(path('/inbox'));
+    await expect.poll(() => questions.count()).toBe(50);
+    await page.getByRole('button', { name: 'More' }).click();
+    await expect.poll(() => questions.count()).toBe(1);
+    await page.getByRole('button', { name: 'First page' }).click();
+    await expect.poll(() => questions.count()).toBe(50);
+
+    const job = { cronJobTitle: 'Is often in the way', cronJobType: 'workflow', cronJobSchedule: '0 3 1 1 *' };
+    const { cronJobID } = (await client.post('T/cronjobs', { ...job, workflowID: id })).body.cronJob;
+    const [{ instanceID: blocking }] = (await client.get(`T/workflows/instances?workflowID=${id}&limit=1`)).body
+      .instances;
+    await cluster.pool.query(
+      `insert into cron_tick (id, tenant_id, cron_job_id, scheduled_at, created_at, trigger_type, status, outcome, instance_id, reason)
+       select gen_random_uuid(), $1, $2, now() - n * interval '1 minute', now() - n * interval '1 minute', 'SCHEDULED',
+         case n when 52 then 'SCHEDULED' else 'FAILURE' end, case n when 52 then 'fired' else 'skipped' end,
+         case n when 52 then $3::uuid end, case n when 52 then null else $4 end
+       from generate_series(1, 52) n`,
+      [tenant.id, cronJobID, blocking, reasons.busy],
+    );
+    await go(path(`/cron/${cronJobID}`));
+    const history = page.getByRole('region', { name: 'History' });
+    await expect.poll(() => history.getByRole('row').count()).toBe(1 + 50);
+    await history.getByRole('button', { name: 'More' }).click();
+    await expect.poll(() => history.getByRole('row').count()).toBe(1 + 52);
+    await history
+      .getByRole('row', { name: /Skipped/ })
+      .last()
+      .getByRole('link', { name: 'that run' })
+      .click();
+    await page.getByRole('heading', { name: 'Has many of all' }).waitFor();
+    expect(page.url()).toContain(blocking);
+
+    const { workflowNodes } = (await client.get(`T/workflows/${id}`)).body.workflow;
+    for (let n = 0; n < 51; n += 1) {
+      const saved = workflowNodes.map((node: { data: object }) => ({
+        ...node,
+        data: { ...node.data, description: `${n}` },
+      }));
+      const { status } = await client.patch(`T/workflows/${id}`, { workflowNodes: saved, draft: true });
+      expect(status).toBe(200);
+    }
+    await go(path(`/workflows/${id}`));
+    await page.getByRole('button', { name: 'More' }).click();
+    await page.getByRole('menuitem', { name: 'Versions' }).click();
+    const versions = page.getByRole('dialog').getByRole('row');
+    await expect.poll(() => versions.count()).toBe(1 + 50);
+    await page.getByRole('dialog').getByRole('button', { name: 'More' }).click();
+    await expect.poll(() => versions.count()).toBe(1 + 52);
+    await versions.last().getByText('(published)').waitFor();
+    await go(path(`/runs/${blocking}`));
+    await page.getByRole('button', { name: 'Re-run' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('combobox', { name: 'Version' }).click();
+    await page.getByRole('option', { name: 'The published one (1)' }).waitFor();
+    await page.keyboard.press('Escape');
+    await dialog.getByRole('button', { name: 'Offer older versions too' }).click();
+    await dialog.getByRole('button', { name: 'Offer older versions too' }).waitFor({ state: 'detached' });
   });
 
   test.each([

@@ -129,7 +129,9 @@ export function runTests(stage: () => Stage): void {
     await page.getByLabel('From', { exact: true }).fill('2020-01-02T03:04');
     expect(new URL(page.url()).searchParams.get('status')).toBe('COMPLETED');
     await page.getByRole('link', { name: 'Order approval' }).first().click();
+    await page.locator('[data-id="record"] .node-line', { hasText: /^insert into/ }).waitFor();
     await page.getByRole('button', { name: 'Re-run' }).click();
+    await page.getByText(/^Asks again, although it was answered: .*Choose the delivery of order/).waitFor();
     await page.getByRole('radio', { name: /^A step/ }).click();
     await page.getByRole('combobox', { name: /^Step/ }).click();
     await page.getByRole('option', { name: 'Store the decision' }).click();
@@ -279,7 +281,7 @@ export function runTests(stage: () => Stage): void {
     await page.getByText('No run matches the filter.').waitFor();
   });
 
-  test('a run is started with tags and for a later time, waits until then, and is found by a tag', async () => {
+  test('a run is started with tags, a class, a head start and for a later time, waits until then, and is found by a tag', async () => {
     const { cluster, tenant, page, go, path } = stage();
     await page.setViewportSize({ width: 1280, height: 800 });
     const ends = graph({ start: { type: 'start' }, end: { type: 'end' } }, ['start>end']);
@@ -290,22 +292,30 @@ export function runTests(stage: () => Stage): void {
     const dialog = page.getByRole('dialog');
     await dialog.getByRole('combobox', { name: 'Workflow' }).fill(title);
     await page.getByRole('option', { name: title }).click();
-    await dialog.getByText('Tags, and when it begins').click();
+    await dialog.getByText('More: tags, when it begins, which runs go first').click();
     const tags = dialog.getByLabel('Tags', { exact: true });
     await tags.fill('x'.repeat(65));
     await tags.press('Enter');
     // The text that was typed last counts, also without Enter.
     await tags.fill('north');
     await dialog.getByLabel('Begins at').fill(inADay());
+    await dialog.getByRole('combobox', { name: 'Class' }).click();
+    await page.getByRole('option', { name: /^Batch: / }).click();
+    await dialog.getByLabel('Head start', { exact: true }).fill('2');
+    await dialog.getByLabel('Unit of Head start').selectOption('hours');
     await dialog.getByRole('button', { name: 'Start' }).click();
     await dialog.getByText(/of 1 to 64 characters/).waitFor();
+    await dialog.getByText(/3600/).waitFor();
     forgetRefusals(stage(), 400);
+    await dialog.getByLabel('Unit of Head start').selectOption('minutes');
     await tags.press('Backspace');
     await tags.press('Backspace');
     await dialog.getByText(/of 1 to 64 characters/).waitFor({ state: 'detached' });
     await tags.pressSequentially('north,urgent');
-    await expectAccessible(page, { name: 'run-tags', shows: 'Begins at', schemes: ['light'] });
+    await expectAccessible(page, { name: 'run-tags', shows: 'Head start', schemes: ['light'] });
+    const sent = page.waitForRequest((request) => request.url().endsWith('/execute'));
     await dialog.getByRole('button', { name: 'Start' }).click();
+    expect((await sent).postDataJSON()).toMatchObject({ class: 'batch', priority: 120 });
     await page.getByText('north, urgent').waitFor();
     await page.getByText(/Until .*/).waitFor();
     await go(path('/runs?tag=urgent'));
