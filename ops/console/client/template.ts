@@ -22,6 +22,11 @@ export function titlesIn({ items, variables }: Template): { type: Schemas['Bundl
   return [...assets, ...variables.map(({ name }) => ({ type: 'variable' as const, title: name }))];
 }
 
+/** The titles of its items, by their keys. */
+export function titlesByID({ items }: Template): Map<string, string | undefined> {
+  return new Map(items.map((item) => [item.id, titleOf(item)]));
+}
+
 /** The tables that an installation makes in the database of the tenant. */
 export function tablesIn({ setup }: Template): string[] {
   return setup.flatMap((sql) => /^create table if not exists (\w+)/.exec(sql)?.[1] ?? []);

@@ -3,10 +3,11 @@ import { type ChosenDatasource, numbered, replaced, withDatasources, withNumber 
 import type { SampleItem } from '#ops/samples/read.ts';
 import { applyImport, type Bundle, type Plan, planImport } from './bundles.ts';
 import { executeSQL } from './database.ts';
+import type { Installed } from './installed.ts';
 import { newID } from './new-id.ts';
 import { body, rest } from './rest.ts';
 import { readFiles, uploadFile } from './sources.ts';
-import { mainWorkflow, type Template } from './template.ts';
+import { mainWorkflow, type Template, tablesIn, titlesByID } from './template.ts';
 
 export const templatesRead = queryOptions({
   queryKey: ['templates'],
@@ -84,8 +85,12 @@ export async function updateInstalled(tenantID: string, update: NonNullable<Pres
   return workflow.assetID;
 }
 
-/** Installs a template, and answers with the id of its workflow. A variable that is there keeps its value. */
-export async function installTemplate(tenantID: string, template: Template, choices: Choices): Promise<string> {
+/** Installs a template, and answers with the id of its workflow and all that came. A variable that is there keeps its value. */
+export async function installTemplate(
+  tenantID: string,
+  template: Template,
+  choices: Choices,
+): Promise<{ workflowID: string; installed: Installed }> {
   for (const sql of template.setup) await executeSQL(tenantID, sql);
   const items = itemsOf(template, choices.datasources);
   const files = await uploadFiles(tenantID, items);
@@ -103,7 +108,17 @@ export async function installTemplate(tenantID: string, template: Template, choi
   const { id } = mainWorkflow(template);
   const workflow = results.find(({ originalID }) => originalID === id);
   if (!workflow) throw new Error(skipped[0]?.reason ?? `The workflow of ${template.title} was not installed`);
-  return workflow.newID;
+  const titles = new Map<string, unknown>([
+    ...titlesByID(template),
+    ...variablesOf(template).map(({ id, payload }): [string, unknown] => [id, payload.name]),
+  ]);
+  const assets = results.map(({ type, originalID, newID }) => {
+    return { type, id: newID, title: String(titles.get(originalID) ?? '') };
+  });
+  return {
+    workflowID: workflow.newID,
+    installed: { template: template.title, assets, tables: tablesIn(template) },
+  };
 }
 
 /** With the datasources that are chosen so far. */

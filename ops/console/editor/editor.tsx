@@ -16,6 +16,7 @@ import { Problem } from '../ui/problem.tsx';
 import { useUnsaved } from '../ui/unsaved.ts';
 import { bodyOf, draftOf, faultsOf, nameIn, optionFaultsOf, optionsOf, partBody } from './draft.ts';
 import { EditorHead, type HeadDialog } from './head.tsx';
+import { WhatWasInstalled } from './installed.tsx';
 import { useLastTest } from './last-test.ts';
 import { useOpenWorkflow } from './open-workflow.ts';
 import { PausedSince, useResume } from './pause.tsx';
@@ -123,6 +124,7 @@ export function Editor({ tenantID, workflow, kinds, step, run, onReload }: Props
         onResume={() => resume.mutate()}
       />
       <div className="said">
+        <WhatWasInstalled {...ids} />
         {base.pausedAt && <PausedSince workflowID={workflow.id} pausedAt={base.pausedAt} resume={resume} />}
         {refused?.code === 'PRECONDITION_FAILED' ? (
           <Conflict

@@ -21,6 +21,8 @@ interface Props {
   node: DraftNode;
   kinds: Kinds;
   faults: ReadonlyMap<string, string>;
+  /** Messages about fields with which the step has failed, by dotted paths. */
+  failed: ReadonlyMap<string, string>;
   /** Faults of the options of the workflow, by dotted paths. */
   optionFaults: ReadonlyMap<string, string>;
   isReadOnly: boolean;
@@ -48,6 +50,7 @@ export function NodePanel(props: Props) {
     node,
     kinds,
     faults,
+    failed,
     optionFaults,
     isReadOnly,
     onChange,
@@ -90,7 +93,7 @@ export function NodePanel(props: Props) {
           key={`${node.id} ${fills}`}
           form={kind}
           value={node.data}
-          faults={faults}
+          faults={faults.size > 0 ? faults : failed}
           templates={templates}
           onChange={(data) => onChange((old) => reconfigured(old, kinds, node.id, data))}
         />

@@ -2,6 +2,7 @@ import { Button, Group, Skeleton } from '@mantine/core';
 import { lazy, Suspense, useEffect, useMemo, useRef, useState } from 'react';
 import type { Kind, Kinds } from '../graph/kinds.ts';
 import type { Point } from '../graph/shown.ts';
+import { useNamed } from '../graph/use-named.ts';
 import { focusPanel, focusStep, Workspace, WorkspaceBar } from '../graph/workspace.tsx';
 import { useChosenStep } from '../open-page/open-page.ts';
 import { PlanBanner } from '../plan/plan-banner.tsx';
@@ -19,13 +20,13 @@ import { ChosenStep } from './chosen-step.tsx';
 import { chosenSteps, copied, stepsIn, withCopies } from './clipboard.ts';
 import { type Draft, type Faults, NOTE, nameIn } from './draft.ts';
 import { tidied, type Where, withDisabled, withoutSteps, withStep } from './edits.ts';
+import { useFailedFields } from './failed-fields.ts';
 import { withFirstValues } from './first-values.ts';
 import { withNote, withoutNotes } from './notes.ts';
 import { StepList } from './step-list.tsx';
 import { ShownRun, type Tested } from './test-results.tsx';
 import { useDrawing } from './use-drawing.ts';
 import { useKeys } from './use-keys.ts';
-import { useNamed } from './use-named.ts';
 import { useTitleOfNamed } from './use-titles.ts';
 import { UndoButtons, type UndoMoves } from './use-undo.tsx';
 
@@ -77,11 +78,12 @@ export function Studio(props: Props) {
     [plan, kinds],
   );
   const [tab, setTab] = useState<StepTab>(props.run !== undefined && opened !== undefined ? 'result' : 'settings');
-  const named = useNamed(tenantID, draft);
+  const named = useNamed(tenantID, draft.nodes);
   const drawing = useDrawing(draft, kinds);
   const [only, ...others] = selection;
   useChosenStep(selection);
   const node = others.length === 0 ? draft.nodes.find(({ id }) => id === only) : undefined;
+  const failed = useFailedFields(tests, node);
   useTitleOfNamed({ tenantID, node, kinds, onChange });
   const select = (id: string) => {
     setSelection(new Set([id]));
@@ -246,7 +248,7 @@ export function Studio(props: Props) {
       />
       {node && (
         <ChosenStep
-          {...{ tenantID, draft, node, kinds, tests, tested, isReadOnly, optionFaults, moves, nameOf, tab }}
+          {...{ tenantID, draft, node, kinds, tests, tested, isReadOnly, failed, optionFaults, moves, nameOf, tab }}
           faults={faults.get(node.id)}
           isOutdated={outdated.has(node.id)}
           planned={plan && <PlannedStep card={planned?.get(node.id)} nameOf={nameOf} />}

@@ -121,14 +121,18 @@ export function adviceOf(code: string): Advice {
 }
 
 /** The paths of the fields that an error is about, as the server names them. */
-export function fieldsOf({ details }: Pick<AnyError, 'details'>): string[] {
-  const issues = details?.issues;
-  if (!Array.isArray(issues)) return [];
-  const paths = issues.flatMap((issue: unknown) => {
-    const path = (issue as { path?: unknown } | null)?.path;
-    return Array.isArray(path) && path.length > 0 ? [path.join('.')] : [];
+export function fieldsOf(error: Pick<AnyError, 'details'>): string[] {
+  return [...faultsOfError(error).keys()].slice(0, MAX_FIELDS);
+}
+
+/** The messages of an error about fields, by their dotted paths. */
+export function faultsOfError({ details }: Pick<AnyError, 'details'>): ReadonlyMap<string, string> {
+  const issues: unknown[] = Array.isArray(details?.issues) ? details.issues : [];
+  const faults = issues.flatMap((issue): [string, string][] => {
+    const { path, message } = (issue ?? {}) as { path?: unknown; message?: unknown };
+    return Array.isArray(path) && path.length > 0 ? [[path.join('.'), String(message)]] : [];
   });
-  return [...new Set(paths)].slice(0, MAX_FIELDS);
+  return new Map(faults);
 }
 
 const MAX_FIELDS = 5;

@@ -6,6 +6,7 @@ import { type ReactNode, useState } from 'react';
 import { PlanTable } from '../bundle/plan-table.tsx';
 import { typeWords } from '../bundle/words.ts';
 import type { Plan } from '../client/bundles.ts';
+import { noteInstalled } from '../client/installed.ts';
 import { type Permission, useMay } from '../client/may.ts';
 import { isNewRead } from '../client/overview.ts';
 import { referenceRead } from '../client/references.ts';
@@ -40,11 +41,10 @@ export function Install({ tenantID, template }: Props) {
       if (!presence.data) return undefined;
       const { next, update } = presence.data;
       if (wantsUpdate && update) return updateInstalled(tenantID, update);
-      return installTemplate(tenantID, next.template, {
-        datasources,
-        secrets: secretsIn(template, given),
-        isScheduled,
-      });
+      const choices = { datasources, secrets: secretsIn(template, given), isScheduled };
+      const { workflowID, installed } = await installTemplate(tenantID, next.template, choices);
+      noteInstalled(workflowID, installed);
+      return workflowID;
     },
     onSuccess: async (workflowID) => {
       if (workflowID === undefined) return;

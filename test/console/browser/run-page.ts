@@ -102,6 +102,16 @@ export function runPageTests(stage: () => Stage): void {
     await expectAccessible(page, { name: 'editor-from-run', shows: 'the run that you come from', schemes: ['light'] });
     await panel.getByRole('tab', { name: 'Settings' }).click();
     await expect.poll(() => panel.getByLabel('Title').inputValue()).toBe('Send them later');
+    // The field that the error names says so until it has another value.
+    const named = panel.getByText('Failed in the run that is shown:');
+    await named.waitFor();
+    await panel.getByRole('textbox', { name: 'URL' }).fill('https://example.com');
+    await named.waitFor({ state: 'detached' });
+    await panel.getByRole('tab', { name: 'Result Failed' }).click();
+    await panel.getByRole('tab', { name: 'Settings' }).click();
+    await panel.getByRole('textbox', { name: 'URL' }).waitFor();
+    expect(await named.count()).toBe(0);
+    await page.getByRole('button', { name: 'Undo' }).click();
     await page.getByRole('button', { name: 'More' }).click();
     await page.getByRole('menuitem', { name: 'Runs of this workflow' }).click();
     await page.getByRole('table', { name: 'Runs, newest first' }).getByText('Export of rows').waitFor();

@@ -18,6 +18,12 @@ export function templateTests(stage: () => Stage): void {
     await page.getByRole('region', { name: 'Steps' }).getByText('Approve order ‹orderID› of ‹customer›').waitFor();
     await install.getByRole('button', { name: 'Install “Order approval”' }).click();
     await page.getByRole('heading', { name: 'Order approval' }).waitFor();
+    const installed = page.getByRole('status').filter({ hasText: 'from the template “Order approval”' });
+    await installed.getByRole('link', { name: 'sample_orders' }).waitFor();
+    expect(await installed.getByRole('link').count()).toBe(4);
+    await expectAccessible(page, { name: 'template-installed', shows: 'and with it' });
+    await page.getByRole('button', { name: 'Close the note about the installation' }).click();
+    await installed.waitFor({ state: 'detached' });
 
     await page.locator('.canvas-note').first().waitFor();
     await page.getByRole('button', { name: 'Test', exact: true }).click();
