@@ -3,7 +3,8 @@ import { withChunk } from '#ops/console/assistant/parts.ts';
 import { differences, newDraft, type WorkflowChange, withChange } from '#ops/console/assistant/proposed.ts';
 import { bounded } from '#ops/console/assistant/where.ts';
 import { type Draft, draftOf } from '#ops/console/editor/draft.ts';
-import { kinds } from './drafts.ts';
+import { markedEdges, proposedGraph } from '#ops/console/editor/proposed-graph.ts';
+import { draft as drawn, kinds } from './drafts.ts';
 
 const none = { workflowID: null, summary: '', steps: [], removedSteps: [], connections: [], removedConnections: [] };
 const change = (given: Partial<WorkflowChange>): WorkflowChange => ({ ...none, ...given });
@@ -143,4 +144,23 @@ test('an answer is put together from its pieces; one that is begun again loses w
       ],
     },
   ]);
+});
+
+test('the graph of a proposal has what is added, changed and removed, and nothing of it is lost', () => {
+  const before = drawn({ start: 'start', old: 'http', kept: 'log', end: 'end' }, ['start>old', 'old>kept', 'kept>end']);
+  const [way] = before.edges;
+  const nodes = before.nodes
+    .filter(({ id }) => id !== 'old')
+    .map((node) => (node.id === 'kept' ? { ...node, data: { ...node.data, message: 'new' } } : { ...node }));
+  const added = { id: 'wait', type: 'delay', data: {}, position: undefined, more: {} };
+  const edge = { id: 'new', source: 'start', target: 'wait', sourceHandle: null, more: {} };
+  const next = { ...before, nodes: [...nodes, added], edges: [...before.edges.slice(1), edge] };
+
+  const { graph, marks } = proposedGraph(before, next);
+
+  expect(graph.nodes.map(({ id }) => id).toSorted()).toEqual(['end', 'kept', 'old', 'start', 'wait']);
+  expect(Object.fromEntries(marks.steps)).toEqual({ old: 'removed', kept: 'changed', wait: 'added' });
+  expect(Object.fromEntries(marks.edges)).toEqual({ [way?.id ?? '']: 'removed', new: 'added' });
+  const ways = markedEdges([{ id: 'new', source: 'start', target: 'wait' }], marks);
+  expect(ways).toMatchObject([{ style: { stroke: 'var(--ok)' } }]);
 });

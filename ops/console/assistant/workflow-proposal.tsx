@@ -10,7 +10,7 @@ import { kindsRead } from '../client/workflows.ts';
 import { ChangeList } from '../editor/change-list.tsx';
 import { bodyOf, type Draft, nameIn, optionsOf } from '../editor/draft.ts';
 import type { Kinds } from '../graph/kinds.ts';
-import { type OpenDraft, useOpenPage } from '../open-page/open-page.ts';
+import { type OpenDraft, useAsProposal, useOpenPage, useProposedDraft } from '../open-page/open-page.ts';
 import { countOf } from '../ui/count.ts';
 import { Notice } from '../ui/notice.tsx';
 import { Problem } from '../ui/problem.tsx';
@@ -29,6 +29,7 @@ interface Props {
 export function WorkflowProposal({ id, tenantID, output, onAsk }: Props) {
   const opened = useOpenPage();
   const change = useMemo(() => workflowChangeIn(output), [output]);
+  useAsProposal(id, change?.workflowID ?? null);
   if (!change) return <Notice tone="bad">The proposal is too large to be shown. Ask for a smaller one.</Notice>;
   // Safe: the editor has put it there.
   const open = opened?.workflow?.workflowID === change.workflowID ? (opened.workflow as Open) : undefined;
@@ -70,10 +71,11 @@ interface Own {
   onDiscard: () => void;
 }
 
-function OfOpen({ tenantID, change, open, onAsk, onDiscard }: Omit<Own, 'id'> & { open: Open }) {
+function OfOpen({ id, tenantID, change, open, onAsk, onDiscard }: Own & { open: Open }) {
   const { workflowID, draft, kinds, mayChange, onTake } = open;
   const next = useMemo(() => withChange(draft, kinds, change), [draft, kinds, change]);
   const changes = useMemo(() => differences(draft, next, kinds), [draft, next, kinds]);
+  useProposedDraft(id, workflowID, changes.length > 0 ? next : undefined);
   if (changes.length === 0)
     return (
       <Text size="sm" role="status">

@@ -25,6 +25,7 @@ import { type Draft, type Faults, withEdge, withoutEdge } from './draft.ts';
 import { type Where, withPositions } from './edits.ts';
 import { CanvasNote, type NoteNode, noteNode } from './note.tsx';
 import { withNotePositions } from './notes.ts';
+import { type Marks, markedEdges } from './proposed-graph.ts';
 import { Step, type StepNode, useStepNodes } from './step-nodes.tsx';
 import type { Tested } from './test-results.tsx';
 
@@ -53,6 +54,8 @@ export interface CanvasProps {
   /** Words for the cards, while a plan is shown. */
   planned: ReadonlyMap<string, PlannedCard> | undefined;
   plan: Plan | undefined;
+  /** Parts of the graph that a proposed change adds, changes or removes, while it is shown. */
+  marks: Marks | undefined;
   /** A step to bring into view, once. */
   sought: { id: string } | undefined;
   /** Another number shows the whole graph. */
@@ -75,7 +78,9 @@ export function Canvas(props: CanvasProps) {
 }
 
 function EditedCanvas(props: CanvasProps) {
-  const { draft, drawing, kinds, selection, isReadOnly, onSelect, onChange, onAdd } = props;
+  const { draft, drawing, kinds, selection, marks, onSelect, onChange, onAdd } = props;
+  // A graph with a proposed change in it is no draft yet.
+  const isReadOnly = props.isReadOnly || marks !== undefined;
   const { bodies, layout } = drawing;
   const [moved, setMoved] = useState<ReadonlyMap<string, Point>>();
   const steps = useStepNodes(props);
@@ -109,7 +114,10 @@ function EditedCanvas(props: CanvasProps) {
     [drawing, layout, kinds, isMoving],
   );
   const { plan } = props;
-  const ways = useMemo(() => (plan ? plannedEdges(edges, plan) : edges), [edges, plan]);
+  const ways = useMemo(() => {
+    if (marks) return markedEdges(edges, marks);
+    return plan ? plannedEdges(edges, plan) : edges;
+  }, [edges, plan, marks]);
   const [chosenEdges, setChosenEdges] = useState<ReadonlySet<string>>(new Set());
   const shownEdges = useMemo(
     () => (chosenEdges.size > 0 ? ways.map((edge) => ({ ...edge, selected: chosenEdges.has(edge.id) })) : ways),

@@ -9,12 +9,13 @@ import { APIError } from '../client/rest.ts';
 import type { Issue, Schemas } from '../client/types.ts';
 import { saveWorkflow, workflowUsageRead } from '../client/workflows.ts';
 import type { Kinds } from '../graph/kinds.ts';
+import { useProposal } from '../open-page/open-page.ts';
 import type { Plan } from '../plan/planned.ts';
 import { useTests } from '../testing/use-tests.ts';
 import { Notice } from '../ui/notice.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { useUnsaved } from '../ui/unsaved.ts';
-import { bodyOf, draftOf, faultsOf, nameIn, optionFaultsOf, optionsOf, partBody } from './draft.ts';
+import { bodyOf, type Draft, draftOf, faultsOf, nameIn, optionFaultsOf, optionsOf, partBody } from './draft.ts';
 import { EditorHead, type HeadDialog } from './head.tsx';
 import { WhatWasInstalled } from './installed.tsx';
 import { useLastTest } from './last-test.ts';
@@ -97,6 +98,8 @@ export function Editor({ tenantID, workflow, kinds, step, run, onReload }: Props
   const starters = useQuery({ ...workflowUsageRead(ids), refetchOnWindowFocus: false }).data?.listeners ?? [];
   const mayChange = useMay(`workflow:${workflow.id}`)('workflow.update');
   const [testID, noteTest] = useLastTest(workflow.id, run);
+  // Safe: the assistant has made it of the draft that this editor has given.
+  const proposal = useProposal(workflow.id) as Draft | undefined;
   const tests = useTests({
     ...{ ...ids, kinds, testID, noteTest },
     ...{ graph: draft, options: optionsOf(draft), bodyOf: partBody },
@@ -145,6 +148,7 @@ export function Editor({ tenantID, workflow, kinds, step, run, onReload }: Props
         undo={undo}
         tests={tests}
         plan={plan}
+        proposal={proposal}
         isDirty={isDirty}
         onPlanAgain={() => setDialog('plan')}
         onPlanClose={() => setPlan(undefined)}

@@ -13,6 +13,7 @@ import { resultLine } from '../testing/results.ts';
 import { countOf } from '../ui/count.ts';
 import { Status, wordOf } from '../ui/status.tsx';
 import { type Draft, type DraftNode, type Faults, nameOf } from './draft.ts';
+import { type Marks, markWords, type StepMark } from './proposed-graph.ts';
 import type { Tested } from './test-results.tsx';
 
 interface Shown extends CardData {
@@ -23,6 +24,7 @@ interface Shown extends CardData {
   tested: NodeSteps | undefined;
   isOutdated: boolean;
   planned: PlannedCard | undefined;
+  mark: StepMark | undefined;
 }
 export type StepNode = Node<Shown, 'step'>;
 interface Props {
@@ -37,6 +39,8 @@ interface Props {
   outdated: ReadonlySet<string>;
   /** While a plan is shown. */
   planned: ReadonlyMap<string, PlannedCard> | undefined;
+  /** While a proposed change is shown. */
+  marks: Marks | undefined;
 }
 
 /** Nodes whose parts are the same are the same objects, so that they are not drawn again. */
@@ -50,6 +54,7 @@ export function useStepNodes({
   tested,
   outdated,
   planned,
+  marks,
 }: Props): StepNode[] {
   const known = useRef(new Map<string, { parts: readonly unknown[]; node: StepNode }>());
   return useMemo(() => {
@@ -57,7 +62,8 @@ export function useStepNodes({
     const next: typeof known.current = new Map();
     const nodes = draft.nodes.map((node) => {
       const own = exits.get(node.id)?.card ?? [];
-      const card = planned?.get(node.id);
+      const mark = marks?.steps.get(node.id);
+      const card = mark ? undefined : planned?.get(node.id);
       const line = card?.reason ?? summaryOf(node.type, card ? filledConfig(node.data, card.step) : node.data, named);
       const count = faults.get(node.id)?.size ?? 0;
       const result = tested.get(node.id);
@@ -65,7 +71,7 @@ export function useStepNodes({
       const isSelected = selection.has(node.id);
       const isOutdated = outdated.has(node.id);
       const parts = [
-        ...[node.data, node.more.pinned, node.type, line, count, result, isOutdated, isSelected, flow, card],
+        ...[node.data, node.more.pinned, node.type, line, count, result, isOutdated, isSelected, flow, card, mark],
         ...[position?.x, position?.y, JSON.stringify(own)],
       ];
       const before = known.current.get(node.id);
@@ -79,6 +85,7 @@ export function useStepNodes({
         tested: result,
         isOutdated,
         planned: card,
+        mark,
         flow,
       };
       const shown =
@@ -88,14 +95,15 @@ export function useStepNodes({
     });
     known.current = next;
     return nodes;
-  }, [draft.nodes, kinds, layout, exits, named, selection, faults, tested, outdated, planned]);
+  }, [draft.nodes, kinds, layout, exits, named, selection, faults, tested, outdated, planned, marks]);
 }
 
 /** The name of a step for screen readers. */
-function labelOf({ node, kinds, faults, tested, isOutdated, planned }: Shown): string {
+function labelOf({ node, kinds, faults, tested, isOutdated, planned, mark }: Shown): string {
   const { word } = wordsOf(node.type, kinds[node.type]);
   return [
     ...[nameOf(node), word],
+    ...(mark ? [`proposed: ${markWords[mark].word.toLowerCase()}`] : []),
     ...(faults > 0 ? [countOf(faults, 'fault')] : []),
     ...(planned ? [[planned.word, planned.reason].filter(Boolean).join(': ')] : []),
     ...(tested && !planned
@@ -128,6 +136,7 @@ export function Step({ id, data: shown }: NodeProps<StepNode>) {
       line={failure ?? line}
       isFailure={failure !== undefined || planned?.tone === 'bad'}
       isPinned={pinOf(node) !== undefined}
+      mark={shown.mark}
     >
       {faults > 0 ? (
         <span className="status" data-tone="bad">
@@ -145,8 +154,14 @@ function toneOf({ faults, planned }: Shown) {
   return planned?.tone === 'idle' ? 'none' : planned?.tone;
 }
 
-/** The state of the step in the plan that is shown, else in the last test. */
-function StateOfStep({ node, kinds, tested, isOutdated, planned }: Shown) {
+/** Its fate in a proposed change, else its state in the plan that is shown, else in the last test. */
+function StateOfStep({ node, kinds, tested, isOutdated, planned, mark }: Shown) {
+  if (mark)
+    return (
+      <span className="status" data-tone={markWords[mark].tone}>
+        {markWords[mark].word}
+      </span>
+    );
   if (planned)
     return (
       <span className="status" data-tone={planned.tone}>

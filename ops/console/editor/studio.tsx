@@ -23,6 +23,7 @@ import { tidied, type Where, withDisabled, withoutSteps, withStep } from './edit
 import { useFailedFields } from './failed-fields.ts';
 import { withFirstValues } from './first-values.ts';
 import { withNote, withoutNotes } from './notes.ts';
+import { useProposed } from './proposal-banner.tsx';
 import { StepList } from './step-list.tsx';
 import { ShownRun, type Tested } from './test-results.tsx';
 import { useDrawing } from './use-drawing.ts';
@@ -45,6 +46,8 @@ interface Props {
   tests: Tests | undefined;
   /** Shown until it is closed. */
   plan: Plan | undefined;
+  /** The draft with a change that is proposed, which the graph shows. */
+  proposal: Draft | undefined;
   /** The graph has changes that are not saved: a plan does not have them. */
   isDirty: boolean;
   onPlanAgain: () => void;
@@ -79,7 +82,8 @@ export function Studio(props: Props) {
   );
   const [tab, setTab] = useState<StepTab>(props.run !== undefined && opened !== undefined ? 'result' : 'settings');
   const named = useNamed(tenantID, draft.nodes);
-  const drawing = useDrawing(draft, kinds);
+  const { shown, marks, banner } = useProposed(draft, props.proposal);
+  const drawing = useDrawing(shown, kinds);
   const [only, ...others] = selection;
   useChosenStep(selection);
   const node = others.length === 0 ? draft.nodes.find(({ id }) => id === only) : undefined;
@@ -214,9 +218,10 @@ export function Studio(props: Props) {
           onClose={props.onPlanClose}
         />
       )}
+      {banner}
       <Suspense fallback={<Skeleton className="graph" />}>
         <Canvas
-          draft={draft}
+          draft={shown}
           drawing={drawing}
           kinds={kinds}
           named={named}
@@ -226,6 +231,7 @@ export function Studio(props: Props) {
           outdated={outdated}
           planned={planned}
           plan={plan}
+          marks={marks}
           sought={sought}
           tidied={tidyings}
           isReadOnly={isReadOnly}

@@ -89,6 +89,7 @@ export function VersionView({ tenantID, workflow, versionID, kinds, step, onLeav
         undo={noMoves}
         tests={undefined}
         plan={undefined}
+        proposal={undefined}
         isDirty={false}
         onPlanAgain={nothing}
         onPlanClose={nothing}

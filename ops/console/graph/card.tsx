@@ -24,6 +24,8 @@ interface Props {
   isFailure?: boolean;
   /** Tests take a result that was given to it. */
   isPinned?: boolean;
+  /** Its fate in a change that is shown. */
+  mark?: 'added' | 'changed' | 'removed' | undefined;
   /** The state of the step, or its faults. */
   children?: ReactNode;
 }
@@ -41,11 +43,17 @@ export function StepCard({
   line,
   isFailure = false,
   isPinned = false,
+  mark,
   children,
 }: Props) {
   const isEdited = useContext(EditedGraph) !== undefined;
   return (
-    <div className={isEdited ? 'node editable' : 'node'} data-tone={tone} data-disabled={isDisabled || undefined}>
+    <div
+      className={isEdited ? 'node editable' : 'node'}
+      data-tone={tone}
+      data-disabled={isDisabled || undefined}
+      data-mark={mark}
+    >
       <Handle
         type="target"
         position={sides[flow].target}

@@ -35,6 +35,8 @@ export interface OpenPage {
   query?: OpenQuery;
 }
 
+/** Changes of workflows that are proposed, by the calls that propose them, the latest last. */
+const proposals = new Map<string, { workflowID: string | null; next: unknown }>();
 let opened: OpenPage | undefined;
 let question: string | undefined;
 let chosenStep: string | undefined;
@@ -71,6 +73,38 @@ export function useAsOpenPage(now: OpenPage): void {
 
 export function useOpenPage(): OpenPage | undefined {
   return useSyncExternalStore(subscribe, () => opened);
+}
+
+/** Keeps the order of proposals: the latest one of a workflow is the one that its graph shows. */
+export function useAsProposal(id: string, workflowID: string | null): void {
+  useEffect(() => {
+    if (!proposals.has(id)) proposals.set(id, { workflowID, next: undefined });
+    tell();
+    return () => {
+      proposals.delete(id);
+      tell();
+    };
+  }, [id, workflowID]);
+}
+
+/** Gives the draft with the proposal in it to the editor, while that is shown; undefined: nothing of it is left. */
+export function useProposedDraft(id: string, workflowID: string, next: unknown): void {
+  useEffect(() => {
+    proposals.set(id, { workflowID, next });
+    tell();
+    return () => {
+      if (proposals.has(id)) proposals.set(id, { workflowID, next: undefined });
+      tell();
+    };
+  }, [id, workflowID, next]);
+}
+
+/** The draft with the latest proposal in it. */
+export function useProposal(workflowID: string): unknown {
+  return useSyncExternalStore(
+    subscribe,
+    () => [...proposals.values()].findLast((one) => one.workflowID === workflowID)?.next,
+  );
 }
 
 /** The step that is chosen in the editor, if it is one alone. */

@@ -66,6 +66,11 @@ export function assistantTests(stage: () => Stage): void {
     await panel().getByRole('button', { name: 'Save' }).click();
 
     await panel().getByText('Sees Workflow “Orders”').waitFor();
+    // Two people have opened it in this browser, each with a conversation of their own.
+    const kept = await page.evaluate<string[]>(
+      `Object.keys(localStorage).filter((key) => key.startsWith('gantry.chat.${tenant.id}'))`,
+    );
+    for (const { email } of [member, tenant.creator]) expect(kept).toContain(`gantry.chat.${tenant.id}.${email}`);
     await expectAccessible(page, { name: 'assistant-empty', shows: 'What does this workflow do?' });
     await page.setViewportSize({ width: 1280, height: 800 });
     const step = { id: 'wait', type: 'delay', data: { title: 'Wait a day', delayMs: 'soon' } };
@@ -107,21 +112,35 @@ export function assistantTests(stage: () => Stage): void {
     const better = card.last();
     await better.getByText('Step Wait a day, Delay: added').waitFor();
     await better.getByRole('row', { name: 'url /a /b' }).waitFor();
+    // The graph shows what the latest proposal does with it.
+    const marked = (mark: string, step: string) => page.locator(`[data-id="${step}"] [data-mark="${mark}"]`);
+    await marked('added', 'wait').getByText('Added').waitFor();
+    await marked('changed', 'call').getByText('POST /b').waitFor();
+    expect(await page.locator('[data-mark]').count()).toBe(2);
+    const shown = page.getByRole('region', { name: 'Proposed on the graph' });
+    await shown.getByText('1 added').waitFor();
     await expectAccessible(page, { name: 'assistant-change', shows: 'Wait a day, Delay' });
+    await shown.getByRole('button', { name: 'Show the draft' }).click();
+    await page.locator('[data-id="wait"]').waitFor({ state: 'detached' });
+    await shown.getByRole('button', { name: 'Show the change' }).click();
+    await marked('added', 'wait').waitFor();
     await page.setViewportSize({ width: 1280, height: 800 });
     await better.getByRole('button', { name: 'Apply to the draft' }).click();
     await page.locator('[data-id="wait"]').waitFor();
     await page.getByText('Not saved', { exact: true }).waitFor();
     await better.getByText('The draft has all of it.').waitFor();
+    expect(await page.locator('[data-mark]').count()).toBe(0);
     // The panel of the step that is open shows what was applied, and not what was typed before.
     await page.getByRole('complementary', { name: 'Step' }).getByText('"new"').waitFor();
     const { body } = await client().get(`T/workflows/${id}`);
     expect([body.workflow.versionNumber, body.workflow.workflowNodes.length]).toEqual([1, 3]);
 
     await page.getByRole('button', { name: 'Undo' }).click();
-    await page.locator('[data-id="wait"]').waitFor({ state: 'detached' });
+    await marked('added', 'wait').waitFor();
     await better.getByRole('button', { name: 'Discard' }).click();
     await better.getByText('Discarded.').waitFor();
+    // The one before it is not shown in its stead.
+    await page.locator('[data-id="wait"]').waitFor({ state: 'detached' });
     await panel().getByRole('button', { name: 'Close the assistant' }).click();
   });
 
