@@ -6,6 +6,7 @@ import helmet from 'helmet';
 import { eventLoop } from '#shared/concurrency/event-loop-scheduler.ts';
 import { AppError, toAppError } from '#shared/core/errors.ts';
 import { invalid } from '#shared/core/schema/issues.ts';
+import { isJsonObject } from '#shared/core/json.ts';
 import { routeGroups } from '../app/routes.ts';
 import type { Identified } from '../auth/identify.ts';
 import type { ApiContext } from '../context/context.ts';
@@ -27,6 +28,7 @@ import { refuseManyParts } from './message-size.ts';
 import { describeResource, RESOURCE_PATH, requireOrigin, withChallenge } from './resource-metadata.ts';
 import { createMCPServer } from './server.ts';
 import type { Session } from './session.ts';
+import { readChoice, requireKnown } from './tool-choice.ts';
 
 export const MCP_PATH = '/tenants/:tenantID/mcp';
 
@@ -83,6 +85,8 @@ export function createMCPApp(context: ApiContext): MCPApp {
     // A batch of a thousand calls would count as one request.
     if (Array.isArray(body)) throw new AppError('INVALID_REQUEST', 'Batches of messages are not supported: send one');
     refuseManyParts(body);
+    requireKnown(session.choice, await registry());
+    session.isBeginning = isBeginning(body);
     nameClient(body, response);
     heedClose(response);
     const { tenantID } = session.caller;
@@ -139,7 +143,11 @@ async function openSession(
     userAgent: request.get('user-agent'),
     requestID: String(response.getHeader('x-request-id')),
   };
-  return { caller, identity, isGrouped: request.query.tools === 'grouped' };
+  return { caller, identity, choice: readChoice(request.query.tools) };
+}
+
+function isBeginning(message: unknown): boolean {
+  return isJsonObject(message) && (message.method === 'initialize' || message.method === 'server/discover');
 }
 
 function sessionOf(authInfo: AuthInfo | undefined): Session {

@@ -1,4 +1,5 @@
 import type { CompleteRequestParams, CompleteResult } from '@modelcontextprotocol/server';
+import { listGuides } from '../tools/agent/guides.ts';
 import type { ToolRegistry } from '../tools/registry.ts';
 import { findArguments } from './prompts.ts';
 import { invalidParams } from './protocol-errors.ts';
@@ -24,6 +25,8 @@ export async function complete(
   const known = ref.type === 'ref/prompt' ? findArguments(ref.name) : argumentsOfTemplate(ref.uri);
   if (!known.includes(name)) throw invalidParams(`argument.name: expected ${known.join(' or ') || 'none'}`);
   if (name === 'kind') return answer(schemaKinds.filter((kind) => kind.startsWith(value)));
+  if (name === 'guide')
+    return answer((await listGuides()).map((guide) => guide.name).filter((each) => each.startsWith(value)));
   const list = lists[name];
   // The argument `goal` is free text.
   if (!list) return answer([]);

@@ -15,7 +15,7 @@ const known: readonly Known[] = [
       arguments: [{ name: 'instanceID', description: 'The run', required: true }],
     },
     text: ({ instanceID }) =>
-      `Find out why the run ${instanceID} failed. Read it with get_workflow_instance, then its logs with get_workflow_instance_logs, then the workflow. Say which node failed, why, and what to change. Change nothing, and do not run it again, before I agree.`,
+      `Find out why the run ${instanceID} failed. Read it with get_run, then its workflow with read_asset. Say which step failed, why, and what to change. Change nothing, and do not run it again, before I agree.`,
   },
   {
     prompt: {
@@ -25,7 +25,7 @@ const known: readonly Known[] = [
       arguments: [{ name: 'goal', description: 'What the workflow shall do', required: true }],
     },
     text: ({ goal }) =>
-      `Build a workflow that does this: ${goal}\nLook with get_tenant_resource_summary at what there is, and read get_workflow_schema for each node that you use. Show me the graph before you store it. Store it with create_workflow, check it with plan_workflow, and execute it only when I agree.`,
+      `Build a workflow that does this: ${goal}\nLook with find_assets at what there is, and read the form of each step that you use with get_form. Show me the graph before you store it. Store it as a draft with save_workflow, mend the problems that it names, and publish and run it only when I agree.`,
   },
   {
     prompt: {
@@ -35,7 +35,7 @@ const known: readonly Known[] = [
       arguments: [],
     },
     text: () =>
-      'List the runs that failed lately with list_workflow_instances, and the dead letters of each listener with list_listener_events. Group them by cause, say which can be repeated safely, and wait for my answer before you repeat any.',
+      'List what failed lately with list_failures, and look at one run of each group with get_run. Say what the causes are and which runs can be repeated safely, and wait for my answer before you repeat any.',
   },
 ];
 

@@ -1,10 +1,12 @@
 import type { ListResourcesResult, ReadResourceResult } from '@modelcontextprotocol/server';
+import { listGuides } from '../tools/agent/guides.ts';
 import type { ToolRegistry } from '../tools/registry.ts';
 import type { ToolResult } from '../tools/tool.ts';
 import { internalError, invalidParams } from './protocol-errors.ts';
 import type { Session } from './session.ts';
 
 const mimeType = 'application/json';
+const MARKDOWN = 'text/markdown';
 
 /** Assets that can be read, by the first part of their address. */
 const assets = [
@@ -60,6 +62,13 @@ export const resourceTemplates = [
     description: `The form of ${schemaKinds.join(', ')}`,
     mimeType,
   },
+  {
+    name: 'guide',
+    title: 'Guide',
+    uriTemplate: 'gantry://guides/{guide}',
+    description: 'A part of the documentation',
+    mimeType: MARKDOWN,
+  },
 ];
 
 export function argumentsOfTemplate(uri: string): string[] {
@@ -68,7 +77,7 @@ export function argumentsOfTemplate(uri: string): string[] {
   return [...uri.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);
 }
 
-/** The schemas, then the workflows, then the queries that the caller may read, a page of each list at a time. */
+/** The schemas and guides, then the workflows, then the queries that the caller may read, a page of each list at a time. */
 export async function listResources(
   registry: ToolRegistry,
   { caller }: Session,
@@ -89,7 +98,7 @@ export async function listResources(
   }));
   const next = typeof body.nextCursor === 'string' ? `${asset.kind} ${body.nextCursor}` : assets[at + 1]?.kind;
   return {
-    resources: [...(cursor === undefined ? forms() : []), ...own],
+    resources: [...(cursor === undefined ? [...forms(), ...(await guides())] : []), ...own],
     ...(next !== undefined && { nextCursor: next }),
   };
 }
@@ -98,18 +107,34 @@ function forms() {
   return schemaKinds.map((kind) => ({ uri: `gantry://schemas/${kind}`, name: `Schema: ${kind}`, mimeType }));
 }
 
+async function guides() {
+  const all = await listGuides();
+  return all.map(({ name, title }) => ({
+    uri: `gantry://guides/${name}`,
+    name: `Guide: ${title}`,
+    mimeType: MARKDOWN,
+  }));
+}
+
 export async function readResource(
   registry: ToolRegistry,
   { caller }: Session,
   uri: string,
 ): Promise<ReadResourceResult> {
   const [, kind = '', id = ''] = /^gantry:\/\/([a-z]+)\/([\w-]{1,64})$/.exec(uri) ?? [];
+  if (kind === 'guides') return { contents: [{ uri, mimeType: MARKDOWN, text: await guideAt(id) }] };
   const asset = assets.find((known) => known.kind === kind);
   const form = kind === 'schemas' ? Object.entries(schemas).find(([name]) => name === id)?.[1] : undefined;
   if (!asset && !form) throw invalidParams(`There is no resource ${JSON.stringify(uri.slice(0, 200))}`);
   const { status, body } = await registry.call(caller, asset?.get ?? form ?? '', asset ? { [asset.id]: id } : {});
   if (status !== 200) throw failed(body);
   return { contents: [{ uri, mimeType, text: JSON.stringify(body) }] };
+}
+
+async function guideAt(name: string): Promise<string> {
+  const found = (await listGuides()).find((guide) => guide.name === name);
+  if (!found) throw invalidParams(`There is no guide ${JSON.stringify(name)}`);
+  return found.text;
 }
 
 function failed({ error }: ToolResult['body']): Error {

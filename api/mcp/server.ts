@@ -3,24 +3,23 @@ import { toAppError } from '#shared/core/errors.ts';
 import { reported } from '../http/response/report-error.ts';
 import { callTool, type Means } from './call-tool.ts';
 import { complete } from './completion.ts';
+import { instructionsFor } from './instructions.ts';
 import { listTools } from './list-tools.ts';
 import { findPrompt, prompts } from './prompts.ts';
 import { internalError } from './protocol-errors.ts';
 import { listResources, readResource, resourceTemplates } from './resources.ts';
 import type { Session } from './session.ts';
 
-const instructions =
-  'Gantry is a backend for admin applications: datasources, queries, workflows, listeners, cron jobs, widgets and pages of one tenant. Begin with get_tenant_resource_summary. Before you create something, read its schema (get_…_schema). A run goes on after execute_workflow has answered: get_workflow_instance follows it.';
-
 /**
  * A server for one request, with the permissions of its caller. In the era `modern` a client cancels a call by closing
  * its connection.
  */
-export function createMCPServer(means: Means, session: Session, era: McpRequestContext['era']): Server {
+export async function createMCPServer(means: Means, session: Session, era: McpRequestContext['era']): Promise<Server> {
   const { registry } = means;
+  const instructions = session.isBeginning ? await describeService(means, session) : undefined;
   const server = new Server(
     { name: 'gantry', title: 'Gantry', version: '1.0.0' },
-    { capabilities: { tools: {}, resources: {}, prompts: {}, completions: {} }, instructions },
+    { capabilities: { tools: {}, resources: {}, prompts: {}, completions: {} }, ...(instructions && { instructions }) },
   );
   /** Logs an error of the service, once, and tells the client its id. The library would send the error alone. */
   async function logged<T>(method: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
@@ -55,6 +54,11 @@ export function createMCPServer(means: Means, session: Session, era: McpRequestC
     logged('completion/complete', mcpReq.signal, () => complete(registry, session, params)),
   );
   return server;
+}
+
+async function describeService(means: Means, session: Session): Promise<string> {
+  const { tools } = await listTools(means, session, undefined);
+  return instructionsFor(new Set(tools.map(({ name }) => name)));
 }
 
 function eitherOf(signal: AbortSignal, other: AbortSignal | undefined): AbortSignal {

@@ -2,6 +2,7 @@ import type { Readable } from 'node:stream';
 import type { ServerContext } from '@modelcontextprotocol/server';
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import { isTerminal, type RunStatus } from '#shared/workflow/progress/status.ts';
+import { DEFAULT_WAIT, waitsForRun } from '../tools/agent/runs.ts';
 import type { ToolRegistry } from '../tools/registry.ts';
 import type { ToolArguments, ToolCaller, ToolResult } from '../tools/tool.ts';
 
@@ -11,7 +12,10 @@ const SECONDS = 50;
 const BETWEEN_MS = 100;
 
 /** Tools whose answer has the `instanceID` of a run. */
-export const startsRun: ReadonlySet<string> = new Set(['execute_workflow', 'test_workflow', 'rerun_workflow_instance']);
+export const startsRun: ReadonlySet<string> = new Set([
+  ...['execute_workflow', 'test_workflow', 'rerun_workflow_instance'],
+  ...waitsForRun,
+]);
 
 type Request = Pick<ServerContext['mcpReq'], 'signal' | 'notify' | '_meta'>;
 
@@ -47,10 +51,12 @@ export async function startRun(
  * refuses stays.
  */
 function waitIn(name: string, args: ToolArguments): { seconds: number; others: ToolArguments } {
-  const { wait, ...others } = args;
-  const seconds = Number(wait ?? 0);
-  if (name !== 'execute_workflow' || !(seconds > 0 && seconds <= 60)) return { seconds: 0, others: args };
-  return { seconds, others };
+  const isOfAgents = waitsForRun.has(name);
+  const { wait = isOfAgents ? DEFAULT_WAIT : 0, ...others } = args;
+  const seconds = Number(wait);
+  const isWaiting = (isOfAgents || name === 'execute_workflow') && seconds > 0 && seconds <= 60;
+  if (!isWaiting) return { seconds: 0, others: args };
+  return { seconds, others: isOfAgents ? { ...others, wait: 0 } : others };
 }
 
 interface Followed {

@@ -21,11 +21,18 @@ export function present(tool: Tool): ListedTool {
   return shown;
 }
 
+/** The same for a list that models read: without the schema of the answer, which is most of the bytes. */
+export function presentShort(tool: Tool): ListedTool {
+  const { name, title, description, inputSchema, annotations } = present(tool);
+  const { title: _said, ...hints } = annotations ?? {};
+  return { name, title, description, inputSchema, annotations: hints } as ListedTool;
+}
+
 /**
  * Presents a tool whose calls wait for a person: its first result is the id of the call, to which the schema of the
  * output does not apply.
  */
-export function presentWaiting(tool: Tool): ListedTool {
-  const { outputSchema: _ofResult, ...shown } = present(tool);
+export function presentWaiting(tool: Tool, as = present): ListedTool {
+  const { outputSchema: _ofResult, ...shown } = as(tool);
   return { ...shown, description: `${shown.description}\n\nIn this tenant a call waits for the approval of a person.` };
 }

@@ -8,10 +8,12 @@ import type { ApiContext } from '../context/context.ts';
 import { reported } from '../http/response/report-error.ts';
 import type { RouteGroup } from '../http/route/route.ts';
 import { callerOf } from '../http/serve/mount.ts';
+import { agentTools } from './agent/index.ts';
 import { callRouteTool } from './call-route.ts';
 import { composedTools } from './composed.ts';
 import { describingTools } from './describe.ts';
 import { createInProcess, type InProcess } from './in-process.ts';
+import { readArguments } from './read-arguments.ts';
 import type {
   ComposedTool,
   Requirement,
@@ -45,7 +47,8 @@ export async function createToolRegistry(
   context: ApiContext,
   groups: readonly RouteGroup<ApiContext>[],
 ): Promise<ToolRegistry> {
-  const described: Tool[] = [...(await runCooperatively(describingTools(groups))), ...composedTools(context.config)];
+  const others: Tool[] = [...(await runCooperatively(describingTools(groups))), ...composedTools(context.config)];
+  const described: Tool[] = [...others, ...agentTools(others)];
   const tools = new Map(described.map((tool) => [tool.name, tool]));
   if (tools.size !== described.length) throw new Error('Two tools have the same name');
   const routes = groups.flatMap((group) => group.routes).filter((route) => route.realm === 'tenant');
@@ -62,7 +65,9 @@ export async function createToolRegistry(
     try {
       if ('route' in tool) return await callRouteTool(inProcess, tool, { caller, args, ...options });
       const { signal } = options;
-      return await tool.run(args, (other, otherArgs) => call(caller, other, otherArgs, { signal }));
+      return await tool.run(readArguments(tool.inputSchema, args), (other, otherArgs) =>
+        call(caller, other, otherArgs, { signal }),
+      );
     } catch (error) {
       const { status } = toAppError(error);
       return { status, body: { success: false, error: { ...reported(context.logger, error, { tool: name }) } } };

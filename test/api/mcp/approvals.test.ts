@@ -36,15 +36,15 @@ function api(user: { email: string } = tenant.creator, of = tenant) {
   return cluster.as(user).in(of);
 }
 
-async function connect(headers: Record<string, string>) {
+async function connect(headers: Record<string, string>, query = '') {
   const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode: { pin: '2026-07-28' } } });
-  const url = new URL(`http://127.0.0.1:${mcp.port}/tenants/${tenant.id}/mcp`);
+  const url = new URL(`http://127.0.0.1:${mcp.port}/tenants/${tenant.id}/mcp${query}`);
   await client.connect(new StreamableHTTPClientTransport(url, { requestInit: { headers } }));
   return Object.assign(client, { [Symbol.asyncDispose]: () => client.close() });
 }
 
-async function connectAs(user: { email: string } = tenant.creator) {
-  return connect({ authorization: `Bearer ${await cluster.tokenFor(user)}` });
+async function connectAs(user: { email: string } = tenant.creator, query = '') {
+  return connect({ authorization: `Bearer ${await cluster.tokenFor(user)}` }, query);
 }
 
 interface Answered {
@@ -116,7 +116,7 @@ test('what only reads or adds does not wait; with `changes` what adds waits too'
 });
 
 test('the list says what waits, and a client that checks answers against it accepts the handle', async () => {
-  await using client = await connectAs();
+  await using client = await connectAs(tenant.creator, '?tools=all');
   const { tools } = await client.listTools();
   const named = new Map(tools.map((tool) => [tool.name, tool]));
 

@@ -1,0 +1,113 @@
+import { isJsonObject } from '#shared/core/json.ts';
+import type { ToolArguments } from '../tools/tool.ts';
+
+/** Characters of an answer that a model gets at once. */
+export const MAX_SHOWN = 16_000;
+/** Characters of arguments that are repeated in the call that reads on. */
+const MAX_REPEATED = 600;
+
+export interface Shown {
+  /** The tool that was called, with its arguments. */
+  name: string;
+  args: ToolArguments;
+  /** Where the text begins, in characters. */
+  offset?: number | undefined;
+  /** Arguments that the tool has. */
+  fields: readonly string[];
+  /** Whether the same call may be made again to read on. */
+  isRepeatable: boolean;
+  /** Whether the model has called it by `call_tool`. */
+  isCalledByName: boolean;
+}
+
+type Body = Readonly<Record<string, unknown>>;
+
+/** An answer as short text: names and values a line each, lists as tables, and at the end how many more there are and what may follow. */
+export function readable(body: Body, shown: Shown): string {
+  const { success: _said, next, ...fields } = body;
+  const data = Object.entries(fields).filter(([name, value]) => !paging.has(name) && value != null);
+  const whole = data.map(([name, value]) => part(name, value)).join('\n');
+  const { offset = 0 } = shown;
+  const cut = cutAt(whole, offset);
+  const lines = [
+    whole.slice(offset, cut).toWellFormed(),
+    cut < whole.length && `[Characters ${offset} to ${cut} of ${whole.length}. ${readingOn(shown, cut)}]`,
+    moreOf(body, shown),
+    ...(Array.isArray(next) && next.length > 0 ? [`Next: ${next.join('; ')}.`] : []),
+  ].filter((line) => line !== false && line !== undefined && line !== '');
+  return lines.length > 0 ? lines.join('\n') : 'Done.';
+}
+
+const paging = new Set(['totalCount', 'totalPages', 'page', 'pageSize', 'nextCursor', 'nextPage', 'message']);
+
+/** At the end of a line, if one ends in the second half of what is shown. */
+function cutAt(whole: string, offset: number): number {
+  const end = offset + MAX_SHOWN;
+  if (whole.length <= end) return whole.length;
+  const line = whole.lastIndexOf('\n', end);
+  return line > offset + MAX_SHOWN / 2 ? line + 1 : end;
+}
+
+function readingOn({ name, args, fields, isRepeatable, isCalledByName }: Shown, offset: number): string {
+  if (fields.includes('offset')) return `Read on with ${callOf(name, { ...args, offset }, isCalledByName)}`;
+  if (isRepeatable) return `Read on with ${callOf('call_tool', { name, arguments: args, offset }, false)}`;
+  return 'Ask for less: fewer rows, or fewer fields';
+}
+
+function callOf(name: string, args: ToolArguments, isCalledByName: boolean): string {
+  if (isCalledByName) return callOf('call_tool', { name, arguments: args }, false);
+  const text = JSON.stringify(args);
+  if (text.length <= MAX_REPEATED) return `${name} ${text}`;
+  const { offset, cursor, page } = args;
+  return `${name} with the same arguments and ${JSON.stringify({ offset, cursor, page })}`;
+}
+
+/** How many more rows there are, and the call that gets them. */
+function moreOf(body: Body, { name, args, fields, isCalledByName }: Shown): string | undefined {
+  const rows = Object.values(body).find((value) => Array.isArray(value));
+  const { totalCount, totalPages, page, nextPage, nextCursor } = body;
+  const shown = Array.isArray(rows) ? rows.length : 0;
+  const count = typeof totalCount === 'number' ? `${shown} of ${totalCount} rows` : `${shown} rows`;
+  const following = (more: ToolArguments) => {
+    const { page: _before, cursor: _last, ...others } = args;
+    return `${count}, and there are more: ${callOf(name, { ...others, ...more }, isCalledByName)}`;
+  };
+  if (typeof nextPage === 'number') return following({ page: nextPage });
+  if (typeof page === 'number' && typeof totalPages === 'number' && fields.includes('page'))
+    return page < totalPages ? following({ page: page + 1 }) : count;
+  if (typeof nextCursor === 'string' || typeof nextCursor === 'number') return following({ cursor: nextCursor });
+  return typeof totalCount === 'number' ? count : undefined;
+}
+
+function part(name: string, value: unknown): string {
+  if (Array.isArray(value)) return list(name, value);
+  if (!isJsonObject(value)) return `${name}: ${scalar(value)}`;
+  const inner = Object.entries(value).filter(([, each]) => each !== null && each !== undefined);
+  const lines = inner.map(([key, each]) =>
+    Array.isArray(each) && each.length > 3 && each.every(isFlat) ? `  ${list(key, each)}` : `  ${key}: ${scalar(each)}`,
+  );
+  return lines.length === 0 ? `${name}: none` : [`${name}:`, ...lines].join('\n');
+}
+
+function list(name: string, values: readonly unknown[]): string {
+  if (values.length === 0) return `${name}: none`;
+  if (!values.every(isJsonObject)) return `${name}: ${values.map(scalar).join(', ')}`;
+  const columns = [...new Set(values.flatMap((row) => Object.keys(row)))].filter((column) =>
+    values.some((row) => row[column] !== null && row[column] !== undefined),
+  );
+  const rows = values.map((row) => columns.map((column) => cell(row[column])).join(' | '));
+  return [`${name} (${values.length}):`, columns.join(' | '), ...rows].join('\n');
+}
+
+function isFlat(value: unknown): boolean {
+  return isJsonObject(value) && Object.values(value).every((each) => typeof each !== 'object' || each === null);
+}
+
+function scalar(value: unknown): string {
+  return typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
+}
+
+function cell(value: unknown): string {
+  if (value === null || value === undefined) return '';
+  return typeof value === 'string' && !/[\n|]/.test(value) ? value : (JSON.stringify(value) ?? '');
+}
