@@ -22,7 +22,7 @@ export interface Shown {
 
 type Body = Readonly<Record<string, unknown>>;
 
-/** An answer as short text: names and values a line each, lists as tables, and at the end how many more there are and what may follow. */
+/** An answer as short text: names and values a line each, lists of rows as tables, and at the end how many more there are and what may follow. */
 export function readable(body: Body, shown: Shown): string {
   const { success: _said, next, ...fields } = body;
   const data = Object.entries(fields).filter(([name, value]) => !paging.has(name) && value != null);
@@ -92,6 +92,8 @@ function part(name: string, value: unknown): string {
 function list(name: string, values: readonly unknown[]): string {
   if (values.length === 0) return `${name}: none`;
   if (!values.every(isJsonObject)) return `${name}: ${values.map(scalar).join(', ')}`;
+  // Definitions are sent back, so that they are shown as the JSON that they are.
+  if (!values.every(isFlat)) return [`${name} (${values.length}):`, ...values.map(scalar)].join('\n');
   const columns = [...new Set(values.flatMap((row) => Object.keys(row)))].filter((column) =>
     values.some((row) => row[column] !== null && row[column] !== undefined),
   );

@@ -90,3 +90,18 @@ export function renamed(args: ToolArguments, names: Readonly<Record<string, stri
       .map(([own, theirs]) => [theirs, args[own]]),
   );
 }
+
+/** An answer whose error names the arguments of this tool in place of those of another. */
+export function inOwnNames(answer: ToolResult, names: Readonly<Record<string, string>>): ToolResult {
+  const { error } = answer.body;
+  if (!isRefused(answer) || !isJsonObject(error)) return answer;
+  return { ...answer, body: { ...answer.body, error: JSON.parse(ownNames(JSON.stringify(error), names)) } };
+}
+
+/** A text that begins paths with the names of this tool. */
+export function ownNames(text: string, names: Readonly<Record<string, string>>): string {
+  return Object.entries(names).reduce(
+    (all, [own, theirs]) => all.replaceAll(new RegExp(`\\b${theirs}\\b`, 'g'), own),
+    text,
+  );
+}

@@ -1,5 +1,16 @@
 import type { ToolArguments, ToolResult } from '../tool.ts';
-import { type AgentTool, isRefused, oneOf, pick, renamed, rowsOf, success, text } from './define.ts';
+import {
+  type AgentTool,
+  inOwnNames,
+  isRefused,
+  oneOf,
+  ownNames,
+  pick,
+  renamed,
+  rowsOf,
+  success,
+  text,
+} from './define.ts';
 
 /** Forms, each with the tool that answers with it, and the argument that names one type. */
 const forms = {
@@ -61,6 +72,11 @@ const publish = {
     'Default: false, a draft that does not run. True: it runs from now on, which the user should have agreed to',
 };
 
+const workflowNames = {
+  ...{ title: 'workflowTitle', description: 'workflowDescription', nodes: 'workflowNodes' },
+  ...{ edges: 'workflowEdges', options: 'workflowOptions' },
+};
+
 const saveWorkflow: AgentTool = {
   name: 'save_workflow',
   title: 'Save a workflow',
@@ -113,19 +129,21 @@ const saveWorkflow: AgentTool = {
       ...(options !== undefined && { workflowOptions: options }),
     });
     // A member who may only change workflows may not check graphs; publishing checks them all the same.
-    if (checked.status === 400) return checked;
-    const problems = rowsOf(checked.body, 'problems');
+    if (checked.status === 400) return inOwnNames(checked, workflowNames);
+    const problems = rowsOf(checked.body, 'problems').map((problem) => ({
+      ...problem,
+      ...(problem.path !== undefined && { path: ownNames(String(problem.path), workflowNames) }),
+    }));
     const asked = args.publish === true;
     const saved = {
-      ...graph,
-      ...renamed(args, { title: 'workflowTitle', description: 'workflowDescription', options: 'workflowOptions' }),
+      ...renamed(args, workflowNames),
       draft: !asked || problems.length > 0,
     };
     const answer =
       workflowID === undefined
         ? await call('create_workflow', saved)
         : await call('update_workflow', { workflowID, ...saved });
-    if (isRefused(answer)) return answer;
+    if (isRefused(answer)) return inOwnNames(answer, workflowNames);
     const workflow = (answer.body.workflow ?? {}) as Record<string, unknown>;
     return success(
       {
@@ -147,6 +165,11 @@ function unknownIn({ body }: ToolResult): Record<string, unknown> {
   return body.unknownFields === undefined ? {} : { ignored: body.unknownFields };
 }
 
+const queryNames = {
+  ...{ title: 'dataQueryTitle', description: 'dataQueryDescription', options: 'dataQueryOptions' },
+  ...{ datasourceID: 'datasourceID', datasourceType: 'datasourceType' },
+};
+
 const saveQuery: AgentTool = {
   name: 'save_query',
   title: 'Save a query',
@@ -167,15 +190,12 @@ const saveQuery: AgentTool = {
   required: ['options'],
   async run(args, call) {
     const { dataQueryID } = args;
-    const saved = renamed(args, {
-      ...{ title: 'dataQueryTitle', description: 'dataQueryDescription', options: 'dataQueryOptions' },
-      ...{ datasourceID: 'datasourceID', datasourceType: 'datasourceType' },
-    });
+    const saved = renamed(args, queryNames);
     const answer =
       dataQueryID === undefined
         ? await call('create_query', saved)
         : await call('update_query', { dataQueryID, ...saved });
-    if (isRefused(answer)) return answer;
+    if (isRefused(answer)) return inOwnNames(answer, queryNames);
     const query = (answer.body.dataQuery ?? {}) as Record<string, unknown>;
     return success({ dataQueryID: query.id, title: query.dataQueryTitle, ...unknownIn(answer) }, ['run_query runs it']);
   },
@@ -197,8 +217,11 @@ const tryQuery: AgentTool = {
     inputValues: { type: 'object', description: 'Values by name, for {{inputs.name}}' },
   },
   required: ['options'],
-  run: ({ options, ...others }, call) => call('test_query_by_data', { ...others, dataQueryOptions: options }),
+  run: async ({ options, ...others }, call) =>
+    inOwnNames(await call('test_query_by_data', { ...others, dataQueryOptions: options }), queryNames),
 };
+
+const pageNames = { title: 'appPageTitle', description: 'appPageDescription', config: 'appPageConfig' };
 
 const savePage: AgentTool = {
   name: 'save_page',
@@ -220,14 +243,14 @@ const savePage: AgentTool = {
   async run(args, call) {
     const { appPageID } = args;
     const saved = {
-      ...renamed(args, { title: 'appPageTitle', description: 'appPageDescription', config: 'appPageConfig' }),
+      ...renamed(args, pageNames),
       ...isDraftOf(args),
     };
     const answer =
       appPageID === undefined
         ? await call('create_app_page', saved)
         : await call('update_app_page', { appPageID: text('appPageID', appPageID), ...saved });
-    if (isRefused(answer)) return answer;
+    if (isRefused(answer)) return inOwnNames(answer, pageNames);
     const page = (answer.body.appPage ?? {}) as Record<string, unknown>;
     const shown = { appPageID: page.id, title: page.appPageTitle, ...pick(page, ['isDraft', 'versionNumber']) };
     return success(

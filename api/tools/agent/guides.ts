@@ -102,13 +102,12 @@ export const searchDocs: AgentTool = {
   async run({ query, limit }) {
     const most = typeof limit === 'number' ? Math.max(1, Math.min(limit, MAX_SECTIONS)) : 4;
     const sections = await searchGuides(text('query', query), most);
-    const shown = sections.map(({ guide, heading, text: whole }) => ({
-      guide,
-      heading,
-      text: whole.length > MAX_SECTION ? `${whole.slice(0, MAX_SECTION).toWellFormed()}…` : whole,
-    }));
+    const shown = sections.map(({ guide, text: whole }) => {
+      const cut = whole.length > MAX_SECTION ? `${whole.slice(0, MAX_SECTION).toWellFormed()}…` : whole;
+      return `[guide ${guide}]\n${cut.trim()}`;
+    });
     const guides = (await listGuides()).map(({ name }) => name).join(', ');
     if (shown.length === 0) return success({ guides }, ['Use other words, or read one of the guides']);
-    return success({ sections: shown }, ['read_asset with type `guide` and its name shows a guide whole']);
+    return success({ found: shown.join('\n\n') }, ['read_asset with type `guide` and its name shows a guide whole']);
   },
 };

@@ -1,6 +1,7 @@
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { routeGroups } from '#api/app/routes.ts';
+import type { Schema } from '#api/http/openapi/types.ts';
 import { type MCP, startMCP } from '#api/mcp/listen.ts';
 import { prompts } from '#api/mcp/prompts.ts';
 import { toolsets } from '#api/tools/lists.ts';
@@ -71,7 +72,7 @@ describe('the list', () => {
       expect.arrayContaining(['find_assets', 'run_workflow', 'save_page', 'find_tools', 'call_tool']),
     );
     const faults = dialects.flatMap(({ name, faultsOf }) =>
-      tools.flatMap((tool) => faultsOf(tool.inputSchema).map((fault) => `${name}: ${tool.name} ${fault}`)),
+      tools.flatMap((tool) => faultsOf(tool.inputSchema as Schema).map((fault) => `${name}: ${tool.name} ${fault}`)),
     );
     expect(faults).toEqual([]);
   });
@@ -142,6 +143,8 @@ test('a model finds an asset, reads it, changes it as a draft, mends what is wro
   const refused = await ask(client, 'save_workflow', { workflowID: id, nodes: wrong, edges, options, publish: true });
   expect(refused.text).toMatch(/odd.*no such type|no such type.*odd/s);
   expect(refused.text).toContain('It was not published');
+  expect(refused.text).toContain('nodes.3.type');
+  expect(refused.text).not.toContain('workflowNodes');
   const saved = await ask(client, 'save_workflow', { workflowID: id, nodes, edges, options, publish: true });
   expect(saved.text).toContain('saved: and published');
 
@@ -221,7 +224,7 @@ test('a query and a page are stored by their whole definition, and faults name t
   });
   expect(page.text).toContain('isDraft: true');
   const wrong = await ask(client, 'save_page', { title: 'Odd', config: { widgets: 'all' } });
-  expect(wrong).toMatchObject({ isError: true, text: expect.stringContaining('widgets') });
+  expect(wrong).toMatchObject({ isError: true, text: expect.stringContaining('"config.widgets: expected') });
   const misspelt = await ask(client, 'save_query', { name: 'One', options: {} });
   expect(misspelt).toMatchObject({
     isError: true,
@@ -250,7 +253,7 @@ test('other tools are found by words and called, and the documentation answers',
   const folders = { name: 'list_folders', arguments: { entityType: 'workflow' } };
   expect(await ask(client, 'call_tool', folders)).toMatchObject({ isError: false, structuredContent: undefined });
   const docs = await ask(client, 'search_docs', { query: 'dead letters of listeners' });
-  expect(docs.text).toContain('listeners');
+  expect(docs.text).toMatch(/\[guide listeners\]\n#+ .*dead letter/is);
   expect((await ask(client, 'read_asset', { type: 'guide', id: 'listeners' })).text).toContain('# ');
   const { resources } = await client.listResources();
   expect(resources.map(({ uri }) => uri)).toContain('gantry://guides/listeners');
