@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { parseJSON } from '../concurrency/parse-json.ts';
 import { AppError } from '../core/errors.ts';
 import type { Json } from '../core/json.ts';
 import type { KeyRing } from '../core/key-ring.ts';
@@ -58,5 +59,6 @@ export async function readResultPage(
   const [row] = rows;
   const text = row && secrets.tryOpen(row.sealed, pageContext(resultID, page));
   if (text === undefined) throw new AppError('NOT_FOUND', 'Result page not found or expired: run the query again');
-  return JSON.parse(text);
+  // Safe: the worker has written it as a list.
+  return (await parseJSON(text)) as Json[];
 }

@@ -1,4 +1,5 @@
 import { requireQuota } from '#shared/access/quotas.ts';
+import { parseJSON } from '#shared/concurrency/parse-json.ts';
 import { AppError } from '#shared/core/errors.ts';
 import { newID } from '#shared/core/ids.ts';
 import type { Json } from '#shared/core/json.ts';
@@ -75,7 +76,8 @@ export function createResultPages({ pool, secrets }: Needs, owner: ResultOwner, 
       if (texts.length > 0) await endPage();
       if (pages > 1) await pool.query(START_CLOCK, [resultID]);
       isFinished = true;
-      return { resultID, pages, firstPage: JSON.parse(firstPage ?? '[]'), totalCount };
+      // Safe: it was written above.
+      return { resultID, pages, firstPage: (await parseJSON(firstPage ?? '[]')) as Json[], totalCount };
     },
     async [Symbol.asyncDispose]() {
       if (!isFinished && pages > 1) await forgetResult(pool, resultID);

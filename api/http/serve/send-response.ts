@@ -1,4 +1,6 @@
+import { runCooperatively } from '#shared/concurrency/cooperative.ts';
 import { eventLoop } from '#shared/concurrency/event-loop-scheduler.ts';
+import { writing } from '#shared/concurrency/write-json.ts';
 import { AppError } from '#shared/core/errors.ts';
 import { hasMoreParts, type JsonObject } from '#shared/core/json.ts';
 import { LARGE_BYTES } from '../request/body.ts';
@@ -31,7 +33,7 @@ export async function sendResponse(
   { leastMs, bytesPerSecond } = sendTimeout,
 ): Promise<void> {
   if (reserved && isLarge(fields)) await eventLoop.yield(reserved.flow);
-  const text = JSON.stringify(fields);
+  const text = await runCooperatively(writing(fields));
   if (text.length > LARGE_BYTES) {
     // A request that has changed something gets its response even if the budget is used up.
     if (reserved && !reserved.bytes.tryReserve(text.length) && request.method === 'GET') throw full(response);

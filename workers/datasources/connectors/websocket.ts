@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import type { Duplex } from 'node:stream';
 import WebSocket, { type RawData } from 'ws';
+import { readLongJSON } from '#shared/concurrency/parse-json.ts';
 import { currentReservation } from '#shared/concurrency/work-context.ts';
 import { AppError } from '#shared/core/errors.ts';
 import type { Json } from '#shared/core/json.ts';
-import { readJSON } from '#shared/core/lossless-json.ts';
 import type { websocket } from '#shared/datasources/types/websocket.ts';
 import { createBackPressure } from '../../connections/back-pressure.ts';
 import { whereOf } from '../../outbound/fetch.ts';
@@ -103,12 +103,12 @@ function nextMessage(socket: WebSocket, where: string): Promise<Json> {
 }
 
 /** JSON as JSON, with texts for numbers that a double does not hold; text and JSON of very many levels as text, bytes as base64. */
-function read(message: RawData, isBinary: boolean): Json {
+async function read(message: RawData, isBinary: boolean): Promise<Json> {
   const bytes = Array.isArray(message) ? Buffer.concat(message) : Buffer.from(message as Buffer);
   if (isBinary) return bytes.toString('base64');
   const text = bytes.toString('utf8');
   try {
-    return readJSON(text);
+    return await readLongJSON(text);
   } catch {
     return text;
   }

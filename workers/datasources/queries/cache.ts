@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { parseJSON } from '#shared/concurrency/parse-json.ts';
 import type { Json } from '#shared/core/json.ts';
 import type { KeyRing } from '#shared/core/key-ring.ts';
 import type { Logger } from '#shared/core/logger.ts';
@@ -33,7 +34,8 @@ export function createQueryCache({ pool, secrets, logger }: Options, limits = LI
       const [row] = rows;
       // An answer that no key here opens is as good as none: the query runs again.
       const text = row && secrets.tryOpen(row.sealed, contextOf(key));
-      return text === undefined ? undefined : JSON.parse(text);
+      // Safe: `write` has written it.
+      return text === undefined ? undefined : ((await parseJSON(text)) as QueryResult);
     },
     async write(key, tenantID, result, seconds) {
       const text = JSON.stringify(result);
