@@ -236,7 +236,10 @@ function hostile(kind: string, bytes: number): string {
 function costOfJSON(text: string): number {
   const json = /^[[{"]/.test(text) ? text : JSON.stringify(text);
   // The clock of a thread may count in steps of 4 ms.
-  return Math.max(1, leastCostOf(() => JSON.stringify(JSON.parse(json))));
+  return Math.max(
+    1,
+    leastCostOf(() => JSON.stringify(JSON.parse(json))),
+  );
 }
 
 /** So many of a list, from its beginning to its end, or all. */
