@@ -14,25 +14,24 @@ test('on Postgres a consumer gets a large job after a pause, and a small one at 
   const pause = Promise.withResolvers<void>();
   using yields = vi.spyOn(eventLoop, 'yield').mockReturnValue(pause.promise);
   const processed: string[] = [];
+  await using consumers = new AsyncDisposableStack();
   const consume = () => {
     const consumer = backplane.worker(workflowRuns.name, async ({ name }) => void processed.push(name), {
       ...{ concurrency: 1, maxStalledCount: 1, leaseMs: 30_000 },
     });
+    consumers.defer(() => consumer.close(true));
     void consumer.run();
-    return consumer;
   };
   const add = (name: string, characters: number) =>
     backplane.add(workflowRuns.name, [{ name, data: { text: 'x'.repeat(characters) } }]);
 
-  const first = consume();
+  consume();
   await add('large', 600_000);
   await eventually(() => expect(yields).toHaveBeenCalledTimes(1));
-  const second = consume();
+  consume();
   await add('small', 400_000);
   await eventually(() => expect(processed).toEqual(['small']));
   expect(yields).toHaveBeenCalledTimes(1);
   pause.resolve();
   await eventually(() => expect(processed).toEqual(['small', 'large']));
-
-  await Promise.all([first.close(), second.close()]);
 });
