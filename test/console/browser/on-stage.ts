@@ -18,8 +18,12 @@ export async function onStage(file: File, groups: Record<string, (stage: () => S
       const faults = stage.faults.splice(0);
       // A page that a failed try has left open would go on, also when its server is away.
       for (const page of stage.context.pages()) if (page !== stage.page) await page.close();
-      // A second try must not go on in a dialog that the first has left open.
-      if (task.result?.state === 'fail' || faults.length > 0) await stage.page.goto('about:blank');
+      // A second try must not go on in a dialog that the first has left open, nor in a look at the page.
+      if (task.result?.state === 'fail' || faults.length > 0) {
+        await stage.page.goto('about:blank');
+        await stage.page.setViewportSize({ width: 1280, height: 800 });
+        await stage.page.emulateMedia({ colorScheme: 'light', reducedMotion: 'reduce' });
+      }
       expect(faults).toEqual([]);
     });
 
