@@ -4,7 +4,7 @@ const MAX_TABS = 80;
 
 /** Tabs on until this has the focus: what is not reached so cannot be used without a mouse. */
 export async function tabTo(page: Page, target: Locator): Promise<void> {
-  const hasFocus = () => target.evaluate((element) => element === element.ownerDocument.activeElement);
+  const hasFocus = () => target.evaluate((element: Matched) => element.matches(':focus'));
   await target.waitFor();
   for (let n = 0; n < MAX_TABS; n += 1) {
     if (await hasFocus()) return;
@@ -32,4 +32,9 @@ export async function choose(page: Page, name: string): Promise<void> {
     await page.keyboard.press('ArrowDown');
   }
   await page.keyboard.press('Enter');
+}
+
+/** An element, for which this project has no type. */
+interface Matched {
+  matches(selector: string): boolean;
 }
