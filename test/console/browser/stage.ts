@@ -180,8 +180,8 @@ const OF_WIDTH = {
 
 /**
  * The looks at a page: at the width of a desk and of the narrowest telephone (no break of the styles lies between 320 and 576), and
- * in both colour schemes. A width changes the layout, a scheme the colours. `whole` takes twice the time of the others together: they
- * leave out the colours of texts that look like some before, and at the second width most rules for what the first has shown.
+ * in both colour schemes. A width changes the layout, a scheme the colours. A `whole` look takes almost twice the time of a `part`, which
+ * leaves out colours of texts that look like some before, and at the second width most rules for elements that the first has shown.
  */
 const LOOKS = [
   { colorScheme: 'light', width: 1280, whole: ALL, part: { rules: WITHOUT_COLOURS, colours: COLOURS } },
