@@ -368,7 +368,7 @@ export function runTests(stage: () => Stage): void {
 function drawnIn(page: Page, name: string): Promise<boolean> {
   return page.evaluate(`(() => {
     const canvas = document.querySelector('.chart canvas');
-    const colour = getComputedStyle(document.documentElement).getPropertyValue('${name}');
+    const colour = getComputedStyle(document.documentElement).getPropertyValue('${name}').trim();
     const wanted = [1, 3, 5].map((at) => Number.parseInt(colour.slice(at, at + 2), 16));
     const { data } = canvas?.getContext('2d').getImageData(0, 0, canvas.width, canvas.height) ?? { data: [] };
     for (let at = 0; at < data.length; at += 4)
