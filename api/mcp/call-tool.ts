@@ -10,6 +10,7 @@ import { searchTools } from '../tools/search.ts';
 import type { ToolArguments } from '../tools/tool.ts';
 import { AWAIT, askForApproval, awaitApproval, mustWait } from './approval.ts';
 import { CALL, FIND, SEARCH } from './finders.ts';
+import { findOffered } from './offered.ts';
 import { invalidParams } from './protocol-errors.ts';
 import { errorOf, resultOf } from './results.ts';
 import type { Session } from './session.ts';
@@ -45,6 +46,9 @@ export async function callTool(means: Means, session: Session, asked: Asked): Pr
   if (name === CALL) return callTool(means, session, { ...asked, ...namedIn(args) });
   if (name === AWAIT) return awaitApproval(context, session, { ...args, signal: mcpReq.signal });
   const tool = registry.tools.get(name);
+  const offered = tool ? undefined : (await findOffered(context, registry, session)).get(name);
+  if (offered)
+    return callTool(means, session, { ...asked, params: offered.callWith(args), throughCall: { offset: 0 } });
   if (!tool) throw invalidParams(`There is no tool ${JSON.stringify(name.slice(0, 100))}`);
   // A call that the caller may not make is refused below instead of being recorded for approval.
   if ((await mustWait(context, tool, tenantID)) && (await registry.allowed(tenantID, session.identity)).includes(tool))

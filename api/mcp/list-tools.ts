@@ -5,9 +5,10 @@ import type { Tool } from '../tools/registry.ts';
 import { awaitTool, waits } from './approval.ts';
 import type { Means } from './call-tool.ts';
 import { finderTools, groupedTools } from './finders.ts';
+import { findOffered } from './offered.ts';
 import { invalidParams } from './protocol-errors.ts';
 import type { Session } from './session.ts';
-import { listedOf } from './tool-choice.ts';
+import { listedOf, listsOffered } from './tool-choice.ts';
 
 /** With the schemas of answers about 130 kB: whole, the list would take the event loop for 17 ms at once. */
 const PAGE = 50;
@@ -15,11 +16,9 @@ const PAGE = 50;
 const SHORT_PAGE = 128;
 
 /** The tools of the list that the caller may call; the cursor is the name of the last one of the page before. */
-export async function listTools(
-  { context, registry }: Means,
-  { caller, identity, choice }: Session,
-  cursor: string | undefined,
-): Promise<ListToolsResult> {
+export async function listTools(means: Means, session: Session, cursor: string | undefined): Promise<ListToolsResult> {
+  const { context, registry } = means;
+  const { caller, identity, choice } = session;
   const allowed = await registry.allowed(caller.tenantID, identity);
   const policy = await readApprovalPolicy(context.pool, caller.tenantID);
   const own: ListedTool[] = cursor === undefined && policy !== 'none' ? [awaitTool] : [];
@@ -34,6 +33,13 @@ export async function listTools(
   const as = isShort ? presentShort : present;
   const show = (tool: Tool) => (waits(tool, policy) ? presentWaiting(tool, as) : as(tool));
   const finders = isShort && isOver ? finderTools(registry, allowed) : [];
-  const tools = [...own, ...listed.slice(begin, end).map(show), ...finders];
+  const offered = isShort && isOver ? await offeredTo(means, session) : [];
+  const tools = [...own, ...listed.slice(begin, end).map(show), ...finders, ...offered];
   return { tools, ...(last && !isOver && { nextCursor: last.name }) };
+}
+
+/** Workflows and queries as tools of their own, in the default list and where the address asks for `offered`. */
+async function offeredTo({ context, registry }: Means, session: Session): Promise<ListedTool[]> {
+  if (!listsOffered(session.choice)) return [];
+  return [...(await findOffered(context, registry, session)).values()].map(({ listed }) => listed);
 }

@@ -29,13 +29,21 @@ export function readChoice(tools: unknown): ToolChoice {
 /** Refuses a word that is neither a toolset nor a tool. */
 export function requireKnown(choice: ToolChoice, { tools }: ToolRegistry): void {
   if (choice.kind !== 'some') return;
-  const unknown = choice.words.find((word) => word !== 'default' && !Object.hasOwn(toolsets, word) && !tools.has(word));
+  const unknown = choice.words.find((word) => !lists.has(word) && !Object.hasOwn(toolsets, word) && !tools.has(word));
   if (unknown === undefined) return;
   const sets = Object.keys(toolsets).join(', ');
   throw new AppError(
     'VALIDATION_ERROR',
-    `tools: expected all, grouped, default, names of tools, or some of ${sets}, received ${JSON.stringify(unknown.slice(0, 100))}`,
+    `tools: expected all, grouped, default, offered, names of tools, or some of ${sets}, received ${JSON.stringify(unknown.slice(0, 100))}`,
   );
+}
+
+/** Words that are no toolset: the default list, and the workflows and queries that their owners offer. */
+const lists: ReadonlySet<string> = new Set(['default', 'offered']);
+
+export function listsOffered(choice: ToolChoice): boolean {
+  if (choice.kind === 'some') return choice.words.some((word) => lists.has(word));
+  return choice.kind === 'default';
 }
 
 /** Whether the list of a choice has a tool, if its caller may call it. */

@@ -8705,6 +8705,7 @@ export interface components {
          *       "datasourceType": "postgresql",
          *       "runOnLoad": true,
          *       "isDisabled": false,
+         *       "isOfferedAsTool": false,
          *       "folderID": null,
          *       "creatorID": "01990d3e-5c00-7a10-8000-000000000002",
          *       "createdByApiKeyID": null,
@@ -8728,6 +8729,7 @@ export interface components {
             datasourceType: string;
             runOnLoad: boolean;
             isDisabled: boolean;
+            isOfferedAsTool: boolean;
             folderID: string | null;
             /** Format: uuid */
             creatorID: string;
@@ -8796,6 +8798,8 @@ export interface components {
             dataQueryDescription?: string | null;
             runOnLoad?: boolean;
             isDisabled?: boolean;
+            /** @description Whether clients of MCP get it as a tool of its own, by its title, with its declared inputs */
+            isOfferedAsTool?: boolean;
             folderID?: string | null;
         };
         /**
@@ -8969,6 +8973,8 @@ export interface components {
             dataQueryDescription?: string | null;
             runOnLoad?: boolean;
             isDisabled?: boolean;
+            /** @description Whether clients of MCP get it as a tool of its own, by its title, with its declared inputs */
+            isOfferedAsTool?: boolean;
             folderID?: string | null;
         };
         /**
@@ -12214,6 +12220,7 @@ export interface components {
          *       "creatorID": "01990d3e-5c00-7a10-8000-000000000002",
          *       "createdByApiKeyID": null,
          *       "isDisabled": false,
+         *       "isOfferedAsTool": false,
          *       "pausedAt": null,
          *       "createdAt": "2026-03-02T09:30:00.000Z",
          *       "updatedAt": "2026-03-05T14:05:12.480Z"
@@ -12243,6 +12250,7 @@ export interface components {
             creatorID: string;
             createdByApiKeyID: string | null;
             isDisabled: boolean;
+            isOfferedAsTool: boolean;
             /** @description Since when runs are kept and none begins; null: not paused */
             pausedAt: string | null;
             /** Format: date-time */
@@ -16610,6 +16618,7 @@ export interface components {
          *       "creatorID": "01990d3e-5c00-7a10-8000-000000000002",
          *       "createdByApiKeyID": null,
          *       "isDisabled": false,
+         *       "isOfferedAsTool": false,
          *       "pausedAt": null,
          *       "createdAt": "2026-03-02T09:30:00.000Z",
          *       "updatedAt": "2026-03-05T14:05:12.480Z",
@@ -16723,6 +16732,7 @@ export interface components {
             creatorID: string;
             createdByApiKeyID: string | null;
             isDisabled: boolean;
+            isOfferedAsTool: boolean;
             /** @description Since when runs are kept and none begins; null: not paused */
             pausedAt: string | null;
             /** Format: date-time */
@@ -17155,6 +17165,8 @@ export interface components {
             nodes?: components["schemas"]["WorkflowNode"][] | null;
             workflowEdges?: components["schemas"]["WorkflowEdge"][] | null;
             edges?: components["schemas"]["WorkflowEdge"][] | null;
+            /** @description Whether clients of MCP get it as a tool of its own, by its title, with its declared inputs */
+            isOfferedAsTool?: boolean;
             workflowDescription?: string | null;
             workflowOptions?: components["schemas"]["WorkflowOptions"] | null;
             folderID?: string | null;
@@ -18316,6 +18328,8 @@ export interface components {
             nodes?: components["schemas"]["WorkflowNode"][] | null;
             workflowEdges?: components["schemas"]["WorkflowEdge"][] | null;
             edges?: components["schemas"]["WorkflowEdge"][] | null;
+            /** @description Whether clients of MCP get it as a tool of its own, by its title, with its declared inputs */
+            isOfferedAsTool?: boolean;
             workflowDescription?: string | null;
             workflowOptions?: components["schemas"]["WorkflowOptions"] | null;
             folderID?: string | null;
@@ -22382,6 +22396,7 @@ export interface operations {
                      *           "datasourceType": "postgresql",
                      *           "runOnLoad": true,
                      *           "isDisabled": false,
+                     *           "isOfferedAsTool": false,
                      *           "folderID": null,
                      *           "creatorID": "01990d3e-5c00-7a10-8000-000000000002",
                      *           "createdByApiKeyID": null,
@@ -22464,6 +22479,7 @@ export interface operations {
                      *         "datasourceType": "postgresql",
                      *         "runOnLoad": true,
                      *         "isDisabled": false,
+                     *         "isOfferedAsTool": false,
                      *         "folderID": null,
                      *         "creatorID": "01990d3e-5c00-7a10-8000-000000000002",
                      *         "createdByApiKeyID": null,
@@ -22545,6 +22561,7 @@ export interface operations {
                      *           "datasourceType": "postgresql",
                      *           "runOnLoad": true,
                      *           "isDisabled": false,
+                     *           "isOfferedAsTool": false,
                      *           "folderID": null,
                      *           "creatorID": "01990d3e-5c00-7a10-8000-000000000002",
                      *           "createdByApiKeyID": null,
@@ -22829,6 +22846,7 @@ export interface operations {
                      *         "datasourceType": "postgresql",
                      *         "runOnLoad": true,
                      *         "isDisabled": false,
+                     *         "isOfferedAsTool": false,
                      *         "folderID": null,
                      *         "creatorID": "01990d3e-5c00-7a10-8000-000000000002",
                      *         "createdByApiKeyID": null,
@@ -22937,6 +22955,7 @@ export interface operations {
                      *         "datasourceType": "postgresql",
                      *         "runOnLoad": true,
                      *         "isDisabled": false,
+                     *         "isOfferedAsTool": false,
                      *         "folderID": null,
                      *         "creatorID": "01990d3e-5c00-7a10-8000-000000000002",
                      *         "createdByApiKeyID": null,
@@ -22999,6 +23018,7 @@ export interface operations {
                      *         "datasourceType": "postgresql",
                      *         "runOnLoad": true,
                      *         "isDisabled": false,
+                     *         "isOfferedAsTool": false,
                      *         "folderID": null,
                      *         "creatorID": "01990d3e-5c00-7a10-8000-000000000002",
                      *         "createdByApiKeyID": null,
@@ -23309,6 +23329,7 @@ export interface operations {
                      *           "creatorID": "01990d3e-5c00-7a10-8000-000000000002",
                      *           "createdByApiKeyID": null,
                      *           "isDisabled": false,
+                     *           "isOfferedAsTool": false,
                      *           "pausedAt": null,
                      *           "createdAt": "2026-03-02T09:30:00.000Z",
                      *           "updatedAt": "2026-03-05T14:05:12.480Z"
@@ -23484,6 +23505,7 @@ export interface operations {
                      *         "creatorID": "01990d3e-5c00-7a10-8000-000000000002",
                      *         "createdByApiKeyID": null,
                      *         "isDisabled": false,
+                     *         "isOfferedAsTool": false,
                      *         "pausedAt": null,
                      *         "createdAt": "2026-03-02T09:30:00.000Z",
                      *         "updatedAt": "2026-03-05T14:05:12.480Z",
@@ -25722,6 +25744,7 @@ export interface operations {
                      *         "creatorID": "01990d3e-5c00-7a10-8000-000000000002",
                      *         "createdByApiKeyID": null,
                      *         "isDisabled": false,
+                     *         "isOfferedAsTool": false,
                      *         "pausedAt": null,
                      *         "createdAt": "2026-03-02T09:30:00.000Z",
                      *         "updatedAt": "2026-03-05T14:05:12.480Z",
@@ -25926,6 +25949,7 @@ export interface operations {
                      *         "creatorID": "01990d3e-5c00-7a10-8000-000000000002",
                      *         "createdByApiKeyID": null,
                      *         "isDisabled": false,
+                     *         "isOfferedAsTool": false,
                      *         "pausedAt": null,
                      *         "createdAt": "2026-03-02T09:30:00.000Z",
                      *         "updatedAt": "2026-03-05T14:05:12.480Z",
@@ -26127,6 +26151,7 @@ export interface operations {
                      *         "creatorID": "01990d3e-5c00-7a10-8000-000000000002",
                      *         "createdByApiKeyID": null,
                      *         "isDisabled": false,
+                     *         "isOfferedAsTool": false,
                      *         "pausedAt": null,
                      *         "createdAt": "2026-03-02T09:30:00.000Z",
                      *         "updatedAt": "2026-03-05T14:05:12.480Z",
@@ -27067,6 +27092,7 @@ export interface operations {
                      *         "creatorID": "01990d3e-5c00-7a10-8000-000000000002",
                      *         "createdByApiKeyID": null,
                      *         "isDisabled": false,
+                     *         "isOfferedAsTool": false,
                      *         "pausedAt": null,
                      *         "createdAt": "2026-03-02T09:30:00.000Z",
                      *         "updatedAt": "2026-03-05T14:05:12.480Z",
@@ -27225,6 +27251,7 @@ export interface operations {
                      *         "creatorID": "01990d3e-5c00-7a10-8000-000000000002",
                      *         "createdByApiKeyID": null,
                      *         "isDisabled": false,
+                     *         "isOfferedAsTool": false,
                      *         "pausedAt": null,
                      *         "createdAt": "2026-03-02T09:30:00.000Z",
                      *         "updatedAt": "2026-03-05T14:05:12.480Z",

@@ -67,7 +67,7 @@ function write(
   target: QueryTarget,
 ): Promise<DataQueryEntity> {
   const { dataQueryTitle, dataQueryDescription, dataQueryOptions, folderID } = body;
-  const { runOnLoad = false, isDisabled = false } = body;
+  const { runOnLoad = false, isDisabled = false, isOfferedAsTool = false } = body;
   return createAsset(em, caller, 'dataquery', DataQueryEntity, {
     id,
     dataQueryTitle,
@@ -76,6 +76,7 @@ function write(
     ...target,
     runOnLoad,
     isDisabled,
+    isOfferedAsTool,
     folderID,
   });
 }

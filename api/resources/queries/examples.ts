@@ -23,6 +23,7 @@ export const exampleDataQuery = {
   ...target,
   runOnLoad: true,
   isDisabled: false,
+  isOfferedAsTool: false,
   folderID: null,
   ...exampleCreator,
   ...exampleTimes,

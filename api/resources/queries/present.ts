@@ -16,6 +16,7 @@ export function presentDataQuery(query: DataQueryEntity): z.input<typeof DataQue
     datasourceType,
     runOnLoad,
     isDisabled,
+    isOfferedAsTool: query.isOfferedAsTool,
     folderID: query.folderID ?? null,
     creatorID,
     createdByApiKeyID: query.createdByApiKeyID ?? null,

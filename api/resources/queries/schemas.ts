@@ -43,6 +43,10 @@ const described = {
   dataQueryDescription: z.string().max(10_000).nullish(),
   runOnLoad: z.boolean().optional(),
   isDisabled: z.boolean().optional(),
+  isOfferedAsTool: z
+    .boolean()
+    .optional()
+    .describe('Whether clients of MCP get it as a tool of its own, by its title, with its declared inputs'),
   folderID: idOf('folder').nullish(),
 };
 
@@ -166,6 +170,7 @@ export const DataQuery = z
     datasourceType: z.string(),
     runOnLoad: z.boolean(),
     isDisabled: z.boolean(),
+    isOfferedAsTool: z.boolean(),
     folderID: z.uuid().nullable(),
     creatorID: z.uuid(),
     createdByApiKeyID: z.uuid().nullable(),

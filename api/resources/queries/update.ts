@@ -31,8 +31,8 @@ export const updateDataQuery = tenantRoute({
         if (issues) throw invalid(issues);
         tx.assign(query, { ...target, dataQueryOptions: changed.dataQueryOptions });
       }
-      const { dataQueryTitle, dataQueryDescription, runOnLoad, isDisabled, folderID } = body;
-      const changes = { dataQueryTitle, dataQueryDescription, runOnLoad, isDisabled, folderID };
+      const { dataQueryTitle, dataQueryDescription, runOnLoad, isDisabled, isOfferedAsTool, folderID } = body;
+      const changes = { dataQueryTitle, dataQueryDescription, runOnLoad, isDisabled, isOfferedAsTool, folderID };
       await requireFolder(tx, 'dataQuery', folderID);
       tx.assign(query, changes, { ignoreUndefined: true });
       await tx.flush();

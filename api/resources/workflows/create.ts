@@ -49,8 +49,8 @@ export const createWorkflow = tenantRoute({
     const version = writeVersion(em, { tenantID, workflowID: id, number: 1, caller }, graph);
     const state = { versionID: null, workflowOptions: asStored(graph.options) };
     if (!body.draft) publish(state, version, caller);
-    const { title, description: workflowDescription, folderID } = body;
-    const named = { id, title, workflowDescription, folderID };
+    const { title, description: workflowDescription, folderID, isOfferedAsTool = false } = body;
+    const named = { id, title, workflowDescription, folderID, isOfferedAsTool };
     const workflow = await inEntityTransaction(em, async () => {
       const created = await createAsset(em, caller, 'workflow', WorkflowEntity, { ...named, ...state });
       await requireVersionCapacity(em, tenantID);

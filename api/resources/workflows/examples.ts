@@ -77,6 +77,7 @@ export const exampleSummary = {
   folderID: null,
   ...exampleCreator,
   isDisabled: false,
+  isOfferedAsTool: false,
   pausedAt: null,
   ...exampleTimes,
 };

@@ -10,7 +10,7 @@ type Saved = Pick<VersionEntity, 'id' | 'number' | 'options'>;
 
 /** Presents a workflow with the options of its latest version. */
 export function presentSummary(workflow: Shown, latest: Saved): z.input<typeof WorkflowSummary> {
-  const { id, tenantID, title, creatorID, isDisabled } = workflow;
+  const { id, tenantID, title, creatorID, isDisabled, isOfferedAsTool } = workflow;
   return {
     id,
     tenantID,
@@ -25,6 +25,7 @@ export function presentSummary(workflow: Shown, latest: Saved): z.input<typeof W
     creatorID,
     createdByApiKeyID: workflow.createdByApiKeyID ?? null,
     isDisabled,
+    isOfferedAsTool,
     pausedAt: workflow.pausedAt?.toISOString() ?? null,
     createdAt: workflow.createdAt.toISOString(),
     updatedAt: workflow.updatedAt.toISOString(),

@@ -25,7 +25,7 @@ export async function readWorkflow(pool: Pool, tenantID: string, id: string): Pr
 const READ = `
 select w.id, w.tenant_id as "tenantID", w.title, w.workflow_description as "workflowDescription",
        w.folder_id as "folderID", w.creator_id as "creatorID", w.version_id as "versionID",
-       w.created_by_api_key_id as "createdByApiKeyID", w.is_disabled as "isDisabled", w.paused_at as "pausedAt",
+       w.created_by_api_key_id as "createdByApiKeyID", w.is_disabled as "isDisabled", w.is_offered_as_tool as "isOfferedAsTool", w.paused_at as "pausedAt",
        w.created_at as "createdAt", w.updated_at as "updatedAt", v.id as "latestID", v.number, v.bytes,
        case when v.bytes <= $3 then v.nodes end as nodes, case when v.bytes <= $3 then v.edges end as edges,
        case when v.bytes <= $3 then v.options end as options

@@ -52,7 +52,13 @@ export const graphAliases: FieldAliases = {
 
 const draft = z.boolean().default(false).describe('Saves the graph without publishing it; it need not be complete');
 
+const isOfferedAsTool = z
+  .boolean()
+  .optional()
+  .describe('Whether clients of MCP get it as a tool of its own, by its title, with its declared inputs');
+
 const described = {
+  isOfferedAsTool,
   workflowDescription: z.string().max(10_000).nullish(),
   workflowOptions: Options.nullish(),
   folderID: idOf('folder').nullish(),
@@ -148,6 +154,7 @@ export const WorkflowSummary = z.object({
   creatorID: z.uuid(),
   createdByApiKeyID: z.uuid().nullable(),
   isDisabled: z.boolean(),
+  isOfferedAsTool: z.boolean(),
   pausedAt: z.iso.datetime().nullable().describe('Since when runs are kept and none begins; null: not paused'),
   createdAt: z.iso.datetime(),
   updatedAt: z.iso.datetime(),
@@ -190,6 +197,6 @@ function checkSaved(options: WorkflowOptions | null | undefined, check: z.Refine
 }
 
 function settingsOf(body: z.output<z.ZodObject<typeof described>>) {
-  const { workflowDescription: description, workflowOptions: options, folderID } = body;
-  return { description, options, folderID };
+  const { workflowDescription: description, workflowOptions: options, folderID, isOfferedAsTool } = body;
+  return { description, options, folderID, isOfferedAsTool };
 }

@@ -58,9 +58,10 @@ export const updateWorkflow = tenantRoute({
       const top =
         body.draft || publishes ? latest : await publishOptions(tx, { workflow, latest, caller }, body.options);
       const version = saveGraph(tx, { workflow, latest: top, caller, publishes }, after);
-      const { title, description: workflowDescription, folderID, isDisabled } = body;
+      const { title, description: workflowDescription, folderID, isDisabled, isOfferedAsTool } = body;
       await requireFolder(tx, 'workflow', folderID);
-      tx.assign(workflow, { title, workflowDescription, folderID, isDisabled }, { ignoreUndefined: true });
+      const named = { title, workflowDescription, folderID, isDisabled, isOfferedAsTool };
+      tx.assign(workflow, named, { ignoreUndefined: true });
       await tx.flush();
       if (version !== latest) await requireVersionCapacity(tx, tenantID);
       return { workflow: presentWorkflow(workflow, version) };

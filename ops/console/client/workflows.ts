@@ -85,7 +85,7 @@ export async function saveWorkflow(
 /** Changes what all versions share, of which no version is made. */
 export async function changeWorkflow(
   path: WorkflowIDs,
-  change: Pick<Schemas['WorkflowUpdate'], 'workflowDescription' | 'isDisabled'>,
+  change: Pick<Schemas['WorkflowUpdate'], 'workflowDescription' | 'isDisabled' | 'isOfferedAsTool'>,
 ): Promise<Schemas['Workflow']> {
   return (await body(rest.PATCH(WORKFLOW, { params: { path }, body: change as Schemas['WorkflowUpdate'] }))).workflow;
 }

@@ -33,7 +33,7 @@ interface Props {
   /** The run whose results the editor shows. */
   testID: string | undefined;
   onChange: (change: (draft: Draft) => Draft, what?: string) => void;
-  /** The workflow has another description, or was disabled or enabled. */
+  /** The workflow has another description, was disabled or enabled, or is offered as a tool or no longer. */
   onChanged: (change: Partial<Schemas['Workflow']>) => void;
   onClose: () => void;
 }
@@ -93,7 +93,9 @@ export function WorkflowSettings(props: Props) {
           ids={ids}
           workflow={workflow}
           mayChange={mayChange}
-          onSaved={({ workflowDescription, isDisabled }) => onChanged({ workflowDescription, isDisabled })}
+          onSaved={({ workflowDescription, isDisabled, isOfferedAsTool }) =>
+            onChanged({ workflowDescription, isDisabled, isOfferedAsTool })
+          }
         />
         <Group justify="flex-end">
           <Button onClick={onClose}>Done</Button>

@@ -178,7 +178,7 @@ function noteOf({ isDirty, runsDraft }: { isDirty: boolean; runsDraft: boolean }
 /** Further actions on the query. */
 function More({ ids, query }: { ids: QueryIDs; query: DataQuery }) {
   const { tenantID } = ids;
-  const { dataQueryTitle, isDisabled } = query;
+  const { dataQueryTitle, isDisabled, isOfferedAsTool } = query;
   const queries = useQueryClient();
   const navigate = useNavigate();
   const [asked, setAsked] = useState<'rename' | 'delete'>();
@@ -187,8 +187,9 @@ function More({ ids, query }: { ids: QueryIDs; query: DataQuery }) {
     await queries.invalidateQueries({ queryKey: ['data-queries', tenantID] });
   };
   const act = useMutation({
-    async mutationFn(verb: 'clone' | 'switch') {
+    async mutationFn(verb: 'clone' | 'switch' | 'offer') {
       if (verb === 'switch') await saveDataQuery(ids, { isDisabled: !isDisabled });
+      if (verb === 'offer') await saveDataQuery(ids, { isOfferedAsTool: !isOfferedAsTool });
       const dataQueryID = verb === 'clone' ? await cloneDataQuery(ids) : undefined;
       await refresh();
       if (dataQueryID) await navigate({ to: '/t/$tenantID/queries/$dataQueryID', params: { tenantID, dataQueryID } });
@@ -198,6 +199,7 @@ function More({ ids, query }: { ids: QueryIDs; query: DataQuery }) {
   return (
     <>
       {isDisabled && <Text size="sm">Disabled</Text>}
+      {isOfferedAsTool && <Text size="sm">Offered as a tool</Text>}
       {act.error && <Problem error={act.error} />}
       <RowMenu
         of={dataQueryTitle}
@@ -208,6 +210,11 @@ function More({ ids, query }: { ids: QueryIDs; query: DataQuery }) {
             label: isDisabled ? 'Enable' : 'Disable',
             permission: 'dataquery.update',
             onClick: () => act.mutate('switch'),
+          },
+          {
+            label: isOfferedAsTool ? 'No longer offer as a tool' : 'Offer as a tool',
+            permission: 'dataquery.update',
+            onClick: () => act.mutate('offer'),
           },
           { label: 'Clone', permission: 'dataquery.create', isOfType: true, onClick: () => act.mutate('clone') },
           { label: 'Delete', permission: 'dataquery.delete', onClick: () => setAsked('delete'), isDangerous: true },

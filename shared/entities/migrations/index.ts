@@ -87,6 +87,7 @@ import { Migration20261128071000_ClaimsOfDeadLetters } from './Migration20261128
 import { Migration20261128072000_EndpointMethods } from './Migration20261128072000_EndpointMethods.ts';
 import { Migration20261128100000_SecretKeys } from './Migration20261128100000_SecretKeys.ts';
 import { Migration20261128140000_ListenerRefusals } from './Migration20261128140000_ListenerRefusals.ts';
+import { Migration20261128210000_OfferedTools } from './Migration20261128210000_OfferedTools.ts';
 import { migrationNames } from './names.ts';
 
 /** Classes of exactly the named migrations. */
@@ -179,6 +180,7 @@ const classes = {
   Migration20261128072000_EndpointMethods,
   Migration20261128100000_SecretKeys,
   Migration20261128140000_ListenerRefusals,
+  Migration20261128210000_OfferedTools,
 } satisfies Record<(typeof migrationNames)[number], typeof Migration>;
 
 export const migrations = migrationNames.map((name) => ({ name, class: classes[name] }));

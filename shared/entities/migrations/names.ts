@@ -91,4 +91,5 @@ export const migrationNames = [
   'Migration20261128072000_EndpointMethods',
   'Migration20261128100000_SecretKeys',
   'Migration20261128140000_ListenerRefusals',
+  'Migration20261128210000_OfferedTools',
 ] as const;

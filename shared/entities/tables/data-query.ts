@@ -16,6 +16,8 @@ export const DataQuerySchema = defineEntity({
     datasourceType: p.string(),
     runOnLoad: p.boolean().default(false),
     isDisabled: p.boolean().default(false),
+    /** Whether clients of models get it as a tool of its own. */
+    isOfferedAsTool: p.boolean().default(false),
   },
 });
 

@@ -15,6 +15,8 @@ export const WorkflowSchema = defineEntity({
     /** The published version, which is executed; null while the workflow has drafts only. */
     versionID: p.uuid().nullable(),
     isDisabled: p.boolean().default(false),
+    /** Whether clients of models get it as a tool of its own. */
+    isOfferedAsTool: p.boolean().default(false),
     /** The time since which the workflow is paused: no run begins, except those that other runs start. */
     pausedAt: p.datetime().nullable(),
   },

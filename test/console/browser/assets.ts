@@ -116,8 +116,12 @@ export function assetTests(stage: () => Stage): void {
     await headers.getByText('"X-Campaign": "autumn"').last().waitFor();
     await page.getByRole('button', { name: 'Create' }).click();
     await page.getByRole('heading', { name: 'Send two mails' }).waitFor();
+    await page.getByRole('button', { name: 'Actions for Send two mails' }).click();
+    await page.getByRole('menuitem', { name: 'Offer as a tool' }).click();
+    await page.getByText('Offered as a tool', { exact: true }).waitFor();
     const dataQueryID = new URL(page.url()).pathname.split('/').at(-1);
     const { body } = await cluster.as(tenant.creator).in(tenant).get(`T/queries/${dataQueryID}`);
+    expect(body.dataQuery.isOfferedAsTool).toBe(true);
     expect(body.dataQuery.dataQueryOptions).toMatchObject({
       to: ['ada@example.com', '{{inputs.other}}'],
       cc: 'grace@example.com',

@@ -289,6 +289,7 @@ export function workflowTests(stage: () => Stage): void {
     await about.getByRole('button', { name: 'Save' }).click();
     await about.getByText('Saved.').waitFor();
     await about.getByLabel('Disabled').uncheck();
+    await about.getByLabel('Offer as a tool').check();
     await about.getByRole('button', { name: 'Save' }).click();
     await about.getByText('Saved.').waitFor();
     await dialog.getByRole('button', { name: 'Done' }).click();
@@ -308,7 +309,11 @@ export function workflowTests(stage: () => Stage): void {
       nodeDefaults: { http: { retryLimit: 5 } },
       theme: 'dark',
     });
-    expect(body.workflow).toMatchObject({ workflowDescription: 'Limits all it can', isDisabled: false });
+    expect(body.workflow).toMatchObject({
+      workflowDescription: 'Limits all it can',
+      isDisabled: false,
+      isOfferedAsTool: true,
+    });
   });
 
   test('the list and the editor: no finding by axe, and no sideways scroll', async () => {

@@ -8,21 +8,27 @@ interface Props {
   ids: WorkflowIDs;
   workflow: Schemas['Workflow'];
   mayChange: boolean;
-  onSaved: (change: Pick<Schemas['Workflow'], 'workflowDescription' | 'isDisabled'>) => void;
+  onSaved: (change: Pick<Schemas['Workflow'], 'workflowDescription' | 'isDisabled' | 'isOfferedAsTool'>) => void;
 }
 
-/** The description of a workflow, and whether it can be started: they are of all its versions. */
-export function About({ ids, workflow: { workflowDescription, isDisabled }, mayChange, onSaved }: Props) {
+/** The description of a workflow, whether it can be started, and whether AI clients get it as a tool: they are of all its versions. */
+export function About({ ids, workflow, mayChange, onSaved }: Props) {
+  const { workflowDescription, isDisabled, isOfferedAsTool } = workflow;
   const { draft, set, ...form } = useSettings({
-    saved: { description: workflowDescription ?? '', isDisabled },
+    saved: { description: workflowDescription ?? '', isDisabled, isOfferedAsTool },
     queryKey: ['workflows', ids.tenantID],
     async send(next) {
       const saved = await changeWorkflow(ids, {
         workflowDescription: next.description || null,
         isDisabled: next.isDisabled,
+        isOfferedAsTool: next.isOfferedAsTool,
       });
       onSaved(saved);
-      return { description: saved.workflowDescription ?? '', isDisabled: saved.isDisabled };
+      return {
+        description: saved.workflowDescription ?? '',
+        isDisabled: saved.isDisabled,
+        isOfferedAsTool: saved.isOfferedAsTool,
+      };
     },
   });
   return (
@@ -44,6 +50,13 @@ export function About({ ids, workflow: { workflowDescription, isDisabled }, mayC
         disabled={!mayChange}
         checked={draft.isDisabled}
         onChange={({ currentTarget }) => set({ isDisabled: currentTarget.checked })}
+      />
+      <Checkbox
+        label="Offer as a tool"
+        description="AI clients that are connected over MCP get it as a tool of its own, by its title, with its inputs. Give it a description: models choose by it"
+        disabled={!mayChange}
+        checked={draft.isOfferedAsTool}
+        onChange={({ currentTarget }) => set({ isOfferedAsTool: currentTarget.checked })}
       />
     </SettingsForm>
   );

@@ -1,0 +1,132 @@
+/** Workflows and queries that are offered as tools of their own. */
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { type MCP, startMCP } from '#api/mcp/listen.ts';
+import { type Cluster, startCluster } from '#test/support/cluster.ts';
+import { aDataQuery, aMember, aTenant, aWorkflow, chain, type TestTenant } from '#test/support/factories.ts';
+
+let cluster: Cluster;
+let mcp: MCP;
+let tenant: TestTenant;
+
+beforeAll(async () => {
+  cluster = await startCluster();
+  const config = { ...cluster.config, mcp: { ...cluster.config.mcp, port: 0 } };
+  mcp = await startMCP({ config, logger: cluster.context.logger, context: cluster.context });
+});
+beforeEach(async () => {
+  tenant = await aTenant(cluster);
+});
+afterAll(async () => {
+  await mcp[Symbol.asyncDispose]();
+  await cluster[Symbol.asyncDispose]();
+});
+
+function api() {
+  return cluster.as(tenant.creator).in(tenant);
+}
+
+async function connect({ query = '', user = tenant.creator as { email: string } } = {}) {
+  const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode: { pin: '2026-07-28' } } });
+  const headers = { authorization: `Bearer ${await cluster.tokenFor(user)}` };
+  const url = new URL(`http://127.0.0.1:${mcp.port}/tenants/${tenant.id}/mcp${query}`);
+  await client.connect(new StreamableHTTPClientTransport(url, { requestInit: { headers } }));
+  return Object.assign(client, { [Symbol.asyncDispose]: () => client.close() });
+}
+
+async function textOf(client: Client, name: string, args: Record<string, unknown>): Promise<string> {
+  const { content } = await client.callTool({ name, arguments: args });
+  return String((content as { text?: string }[])[0]?.text);
+}
+
+/** A workflow that answers with its input `amount`, by the name `paid`. */
+async function aRefund(title = 'Refund an order') {
+  const end = [{ name: 'paid', sourceVariable: '{{ctx.input.amount}}' }];
+  const flow = chain({}, {});
+  const nodes = flow.nodes.map((node) => (node.type === 'end' ? { ...node, data: { outputParameters: end } } : node));
+  const inputDefinitions = [
+    { key: 'amount', type: 'number' as const, required: true, description: 'In euros' },
+    { key: 'the reason', type: 'choice' as const, required: false, options: ['broken', 'late'] },
+  ];
+  return aWorkflow(cluster, { tenant, title, nodes, edges: flow.edges, options: { inputDefinitions } });
+}
+
+test('a workflow is a tool by its title and inputs once it is offered, and runs', async () => {
+  const { id } = await aRefund();
+  await using client = await connect();
+  const before = (await client.listTools()).tools.map(({ name }) => name);
+  expect(before).not.toContain('refund_an_order');
+
+  const changed = await api().patch(`T/workflows/${id}`, {
+    isOfferedAsTool: true,
+    workflowDescription: 'Pays the money back',
+  });
+  expect(changed.body).toMatchObject({ workflow: { isOfferedAsTool: true } });
+  const { tools } = await client.listTools();
+  expect(tools.find(({ name }) => name === 'refund_an_order')).toMatchObject({
+    title: 'Refund an order',
+    description: 'Runs the workflow “Refund an order”. Pays the money back',
+    inputSchema: {
+      type: 'object',
+      properties: {
+        amount: { type: 'number', description: 'In euros' },
+        the_reason: { type: 'string', enum: ['broken', 'late'] },
+      },
+      required: ['amount'],
+    },
+  });
+  const done = await textOf(client, 'refund_an_order', { amount: 12, the_reason: 'late' });
+  expect(done).toMatch(/status: COMPLETED\noutput:\n {2}paid: 12/);
+  expect(await textOf(client, 'refund_an_order', {})).toContain('args.amount: is required');
+
+  await api().patch(`T/workflows/${id}`, { isDisabled: true });
+  await expect(textOf(client, 'refund_an_order', { amount: 1 })).rejects.toThrow(/There is no tool/);
+});
+
+test('a query is a tool too, names stay apart, and each caller gets what they may execute', async () => {
+  const { id: workflowID } = await aRefund('Open orders');
+  const { id: queryID } = await aDataQuery(cluster, {
+    tenant,
+    title: 'Open orders',
+    query: {
+      query: 'select {{inputs.n}}::int as n',
+      inputDefinitions: [{ key: 'n', type: 'integer', required: true }],
+    },
+  });
+  const { id: odd } = await aRefund('注文');
+  const { id: taken } = await aRefund('Get overview');
+  for (const id of [workflowID, odd, taken]) await api().patch(`T/workflows/${id}`, { isOfferedAsTool: true });
+  await api().patch(`T/queries/${queryID}`, { isOfferedAsTool: true });
+  await using client = await connect({ query: '?tools=offered' });
+  const names = (await client.listTools()).tools.map(({ name }) => name);
+
+  const ofQuery = `open_orders_${queryID.slice(-6)}`;
+  expect(names).toEqual(
+    expect.arrayContaining([
+      'open_orders',
+      ofQuery,
+      `run_workflow_${odd.slice(-6)}`,
+      `get_overview_${taken.slice(-6)}`,
+    ]),
+  );
+  expect(await textOf(client, ofQuery, { n: 7 })).toMatch(/\nn\n7\n/);
+
+  const member = await aMember(cluster, {
+    tenant,
+    can: ['workflow.list'],
+    rules: [{ object: `dataquery:${queryID}`, action: 'execute' }],
+  });
+  await using theirs = await connect({ user: member });
+  const theirNames = (await theirs.listTools()).tools.map(({ name }) => name);
+  expect(theirNames).toContain(ofQuery);
+  expect(theirNames).not.toContain('open_orders');
+  await expect(textOf(theirs, 'open_orders', { amount: 1 })).rejects.toThrow(/There is no tool/);
+});
+
+test('a call of an offered workflow waits for an approval where the tenant wants one', async () => {
+  const { id } = await aRefund();
+  await api().patch(`T/workflows/${id}`, { isOfferedAsTool: true });
+  await api().put('T/tool-approval-policy', { policy: 'changes' });
+  await using client = await connect();
+  expect(await textOf(client, 'refund_an_order', { amount: 5 })).toContain('"status":"asked"');
+});
