@@ -46,14 +46,19 @@ export function demandsOf(config: JsonObject): PageDemand[] {
     const { resource } = boundTypes[type];
     return { permission: `${resource}.execute`, object: `${resource}:${id}` };
   });
-  const shown = widgetIDsOf(config).map((id): PageDemand => ({ permission: 'widget.execute', object: `widget:${id}` }));
+  const shown = placedWidgetsOf(config).map(
+    ({ widgetID }): PageDemand => ({ permission: 'widget.execute', object: `widget:${widgetID}` }),
+  );
   return [...new Map([...named, ...shown].map((demand) => [demand.object, demand])).values()];
 }
 
-/** Ids in keys `widget_<widgetID>_<suffix>`. */
-function widgetIDsOf({ widgets }: JsonObject): string[] {
+/** The widgets of a page or a dashboard, by keys `widget_<widgetID>_<suffix>`; each key once. */
+export function placedWidgetsOf({ widgets }: JsonObject): { widgetKey: string; widgetID: string }[] {
   if (!Array.isArray(widgets)) return [];
-  return widgets.flatMap((key) => (typeof key === 'string' ? (WIDGET_KEY.exec(key)?.[1]?.toLowerCase() ?? []) : []));
+  return [...new Set(widgets)].flatMap((widgetKey) => {
+    const widgetID = typeof widgetKey === 'string' ? WIDGET_KEY.exec(widgetKey)?.[1]?.toLowerCase() : undefined;
+    return typeof widgetKey === 'string' && widgetID !== undefined ? [{ widgetKey, widgetID }] : [];
+  });
 }
 
 const WIDGET_KEY = /^widget_([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})(?:_|$)/i;

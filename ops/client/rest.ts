@@ -3322,6 +3322,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/tenants/{tenantID}/dashboards/{dashboardID}/content": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get a dashboard with its widgets
+         * @description Returns a dashboard and the widgets on it, as a browser needs them to show it. A widget that the caller may not execute has an error in its place: a dashboard gives no right to what is on it.
+         *
+         *     Permission: `dashboard.read`
+         */
+        get: operations["getDashboardContent"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/tenants/{tenantID}/app-pages": {
         parameters: {
             query?: never;
@@ -3510,6 +3532,50 @@ export interface paths {
          *     Permission: `appPage.update`
          */
         post: operations["restoreAppPageVersion"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tenants/{tenantID}/app-pages/{appPageID}/content": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get an app page with its widgets
+         * @description Returns a page and the widgets on it, as a browser needs them to show it. The caller needs the permission to read the page, and none on its widgets; the creator of the page must be allowed to execute each.
+         *
+         *     Permission: `appPage.read`
+         */
+        get: operations["getAppPageContent"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tenants/{tenantID}/app-pages/{appPageID}/data": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Get the data of an app page
+         * @description Runs queries that the page binds, and those of its widgets, as the creator of the page, and answers with a line of JSON for each as soon as it has ended: `{"queryAlias", "answer"}` or `{"widgetKey", "answer"}`, with `error` in the place of `answer` for one that has failed. A slow one does not hold the others. The caller needs the permission to read the page.
+         *
+         *     Permission: `appPage.read`
+         */
+        post: operations["getAppPageData"];
         delete?: never;
         options?: never;
         head?: never;
@@ -6401,6 +6467,32 @@ export interface components {
             appPageDescription?: string | null;
             folderID?: string | null;
         };
+        /**
+         * @example {
+         *       "queries": [
+         *         {
+         *           "queryAlias": "orders",
+         *           "inputValues": {
+         *             "day": "2026-03-02"
+         *           }
+         *         }
+         *       ],
+         *       "widgets": [
+         *         {
+         *           "widgetKey": "widget_01990d3e-5c00-7a10-8000-000000000030_1",
+         *           "state": {
+         *             "day": "2026-03-02"
+         *           }
+         *         }
+         *       ]
+         *     }
+         */
+        AppPageDataRequest: {
+            /** @default [] */
+            queries?: components["schemas"]["AppPageWantedQuery"][];
+            /** @default [] */
+            widgets?: components["schemas"]["AppPageWantedWidget"][];
+        };
         AppPageDataSource: {
             /**
              * Alias
@@ -6700,6 +6792,27 @@ export interface components {
             createdByApiKeyID: string | null;
             /** Format: date-time */
             createdAt: string;
+        };
+        AppPageWantedQuery: {
+            queryAlias: string;
+            /**
+             * @description The values of the templates among the parameters that the page declares
+             * @default {}
+             */
+            inputValues?: {
+                [key: string]: components["schemas"]["Json"];
+            };
+        };
+        AppPageWantedWidget: {
+            /** @description As the page has it in `widgets` */
+            widgetKey: string;
+            /**
+             * @description Values for the templates in the inputs of its queries
+             * @default {}
+             */
+            state?: {
+                [key: string]: components["schemas"]["Json"];
+            };
         };
         ApplyImportAnswer: components["schemas"]["Success"] & components["schemas"]["BundleImported"];
         ApproveToolCallAnswer: {
@@ -11025,6 +11138,19 @@ export interface components {
              */
             message: string;
         };
+        GetAppPageContentAnswer: {
+            /** @constant */
+            success: true;
+            unknownFields?: components["schemas"]["UnknownFields"];
+            unknownFieldCount?: components["schemas"]["UnknownFieldCount"];
+            appPage: components["schemas"]["AppPage"];
+            widgets: components["schemas"]["PlacedWidget"][];
+            /**
+             * @description What was done, for people
+             * @example Done
+             */
+            message: string;
+        };
         GetAppPageRunAnswer: components["schemas"]["Success"] & components["schemas"]["AppPageExecution"];
         GetAppPageSchemaAnswer: {
             /** @constant */
@@ -11118,6 +11244,19 @@ export interface components {
             unknownFields?: components["schemas"]["UnknownFields"];
             unknownFieldCount?: components["schemas"]["UnknownFieldCount"];
             dashboard: components["schemas"]["Dashboard"];
+            /**
+             * @description What was done, for people
+             * @example Done
+             */
+            message: string;
+        };
+        GetDashboardContentAnswer: {
+            /** @constant */
+            success: true;
+            unknownFields?: components["schemas"]["UnknownFields"];
+            unknownFieldCount?: components["schemas"]["UnknownFieldCount"];
+            dashboard: components["schemas"]["Dashboard"];
+            widgets: components["schemas"]["PlacedWidget"][];
             /**
              * @description What was done, for people
              * @example Done
@@ -13537,6 +13676,34 @@ export interface components {
             };
             /** @description By which the node is left; without it, by its usual exit. With `error` it fails, by the `error` in its output */
             exit?: string;
+        };
+        /**
+         * @example {
+         *       "widgetKey": "widget_01990d3e-5c00-7a10-8000-000000000030_1",
+         *       "widgetID": "01990d3e-5c00-7a10-8000-000000000030",
+         *       "widgetTitle": "Orders",
+         *       "widgetType": "table",
+         *       "widgetConfig": {
+         *         "properties": {
+         *           "items": "{{queries.orders.data}}"
+         *         }
+         *       },
+         *       "refreshInterval": 0,
+         *       "error": null
+         *     }
+         */
+        PlacedWidget: {
+            widgetKey: string;
+            /** Format: uuid */
+            widgetID: string;
+            widgetTitle: string;
+            widgetType: string;
+            widgetConfig: {
+                [key: string]: unknown;
+            };
+            refreshInterval: number;
+            /** @description Why the widget is not shown; the fields beside it are empty then */
+            error: components["schemas"]["WorkError"] | null;
         };
         PlanDependency: {
             nodeID?: string;
@@ -31786,6 +31953,90 @@ export interface operations {
             503: components["responses"]["503"];
         };
     };
+    getDashboardContent: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description With `handling=strict` (RFC 7240), fields that are not known are a VALIDATION_ERROR; else the answer names them in `unknownFields`. */
+                Prefer?: components["parameters"]["Prefer"];
+            };
+            path: {
+                tenantID: string;
+                dashboardID: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The dashboard with its widgets */
+            200: {
+                headers: {
+                    "Preference-Applied": components["headers"]["PreferenceApplied"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "dashboard": {
+                     *         "id": "01990d3e-5c00-7a10-8000-000000000031",
+                     *         "dashboardID": "01990d3e-5c00-7a10-8000-000000000031",
+                     *         "tenantID": "01990d3e-5c00-7a10-8000-000000000001",
+                     *         "dashboardTitle": "Orders of today",
+                     *         "dashboardDescription": null,
+                     *         "dashboardConfig": {
+                     *           "widgets": [
+                     *             "widget_01990d3e-5c00-7a10-8000-000000000030_1"
+                     *           ],
+                     *           "layouts": {
+                     *             "lg": [
+                     *               {
+                     *                 "i": "widget_01990d3e-5c00-7a10-8000-000000000030_1",
+                     *                 "x": 0,
+                     *                 "y": 0,
+                     *                 "w": 6,
+                     *                 "h": 4
+                     *               }
+                     *             ]
+                     *           }
+                     *         },
+                     *         "versionNumber": 3,
+                     *         "folderID": null,
+                     *         "creatorID": "01990d3e-5c00-7a10-8000-000000000002",
+                     *         "createdByApiKeyID": null,
+                     *         "createdAt": "2026-03-02T09:30:00.000Z",
+                     *         "updatedAt": "2026-03-05T14:05:12.480Z"
+                     *       },
+                     *       "widgets": [
+                     *         {
+                     *           "widgetKey": "widget_01990d3e-5c00-7a10-8000-000000000030_1",
+                     *           "widgetID": "01990d3e-5c00-7a10-8000-000000000030",
+                     *           "widgetTitle": "Orders",
+                     *           "widgetType": "table",
+                     *           "widgetConfig": {
+                     *             "properties": {
+                     *               "items": "{{queries.orders.data}}"
+                     *             }
+                     *           },
+                     *           "refreshInterval": 0,
+                     *           "error": null
+                     *         }
+                     *       ],
+                     *       "message": "Done"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["GetDashboardContentAnswer"];
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
+            429: components["responses"]["429"];
+            503: components["responses"]["503"];
+        };
+    };
     listAppPages: {
         parameters: {
             query?: {
@@ -32763,6 +33014,176 @@ export interface operations {
             403: components["responses"]["403"];
             404: components["responses"]["404"];
             412: components["responses"]["412"];
+            429: components["responses"]["429"];
+            503: components["responses"]["503"];
+        };
+    };
+    getAppPageContent: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description With `handling=strict` (RFC 7240), fields that are not known are a VALIDATION_ERROR; else the answer names them in `unknownFields`. */
+                Prefer?: components["parameters"]["Prefer"];
+            };
+            path: {
+                tenantID: string;
+                appPageID: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The app page with its widgets */
+            200: {
+                headers: {
+                    "Preference-Applied": components["headers"]["PreferenceApplied"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "appPage": {
+                     *         "id": "01990d3e-5c00-7a10-8000-000000000033",
+                     *         "appPageID": "01990d3e-5c00-7a10-8000-000000000033",
+                     *         "tenantID": "01990d3e-5c00-7a10-8000-000000000001",
+                     *         "appPageTitle": "Orders",
+                     *         "appPageDescription": null,
+                     *         "appPageConfig": {
+                     *           "layoutVersion": 2,
+                     *           "layout": {
+                     *             "id": "root",
+                     *             "type": "column",
+                     *             "children": [
+                     *               {
+                     *                 "id": "a",
+                     *                 "type": "widget",
+                     *                 "widgetKey": "widget_01990d3e-5c00-7a10-8000-000000000030_1",
+                     *                 "span": 12
+                     *               }
+                     *             ]
+                     *           },
+                     *           "widgets": [
+                     *             "widget_01990d3e-5c00-7a10-8000-000000000030_1"
+                     *           ],
+                     *           "dataSources": [
+                     *             {
+                     *               "alias": "orders",
+                     *               "type": "query",
+                     *               "queryID": "01990d3e-5c00-7a10-8000-000000000007",
+                     *               "inputValues": {
+                     *                 "region": "north",
+                     *                 "day": "{{variables.day}}"
+                     *               },
+                     *               "triggerMode": "reactive",
+                     *               "refreshOn": [
+                     *                 "variables.day"
+                     *               ],
+                     *               "refetchInterval": null
+                     *             }
+                     *           ],
+                     *           "variables": [
+                     *             {
+                     *               "key": "day",
+                     *               "type": "string",
+                     *               "defaultValue": "2026-03-02",
+                     *               "description": "The day that is shown"
+                     *             }
+                     *           ]
+                     *         },
+                     *         "isDraft": false,
+                     *         "versionNumber": 3,
+                     *         "folderID": null,
+                     *         "creatorID": "01990d3e-5c00-7a10-8000-000000000002",
+                     *         "createdByApiKeyID": null,
+                     *         "createdAt": "2026-03-02T09:30:00.000Z",
+                     *         "updatedAt": "2026-03-05T14:05:12.480Z"
+                     *       },
+                     *       "widgets": [
+                     *         {
+                     *           "widgetKey": "widget_01990d3e-5c00-7a10-8000-000000000030_1",
+                     *           "widgetID": "01990d3e-5c00-7a10-8000-000000000030",
+                     *           "widgetTitle": "Orders",
+                     *           "widgetType": "table",
+                     *           "widgetConfig": {
+                     *             "properties": {
+                     *               "items": "{{queries.orders.data}}"
+                     *             }
+                     *           },
+                     *           "refreshInterval": 0,
+                     *           "error": null
+                     *         }
+                     *       ],
+                     *       "message": "Done"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["GetAppPageContentAnswer"];
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
+            429: components["responses"]["429"];
+            503: components["responses"]["503"];
+        };
+    };
+    getAppPageData: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description With `handling=strict` (RFC 7240), fields that are not known are a VALIDATION_ERROR; else the answer names them in `unknownFields`. */
+                Prefer?: components["parameters"]["Prefer"];
+            };
+            path: {
+                tenantID: string;
+                appPageID: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "queries": [
+                 *         {
+                 *           "queryAlias": "orders",
+                 *           "inputValues": {
+                 *             "day": "2026-03-02"
+                 *           }
+                 *         }
+                 *       ],
+                 *       "widgets": [
+                 *         {
+                 *           "widgetKey": "widget_01990d3e-5c00-7a10-8000-000000000030_1",
+                 *           "state": {
+                 *             "day": "2026-03-02"
+                 *           }
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["AppPageDataRequest"];
+            };
+        };
+        responses: {
+            /** @description The data of an app page */
+            200: {
+                headers: {
+                    "Preference-Applied": components["headers"]["PreferenceApplied"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/jsonl": string;
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
+            409: components["responses"]["409"];
+            413: components["responses"]["413"];
             429: components["responses"]["429"];
             503: components["responses"]["503"];
         };

@@ -9,6 +9,7 @@ import {
   aMember,
   anApiKey,
   aTenant,
+  aWidget,
   aWorkflow,
   chain,
   type TestTenant,
@@ -207,4 +208,110 @@ test('a repeated request with its key starts one run', async () => {
   expect(two.body).toEqual(one.body);
   const other = await aMember(cluster, { tenant, can: ['appPage.read'] });
   expect((await runWorkflow(page, as(other), key)).body.instanceID).not.toBe(one.body.instanceID);
+});
+
+const linesOf = (text: string) =>
+  text
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+
+test('a viewer gets all data of a page by one request, each as soon as it has ended, and a failure is that of its own line', async () => {
+  const slow = await aDataQuery(cluster, { tenant, query: { query: 'select pg_sleep(0.5), 1 as n' } });
+  const { id: widgetID } = await aWidget(cluster, {
+    tenant,
+    type: 'table',
+    config: { dataQueries: [{ dataQueryID: query.id, inputValues: { region: 'south', day: '{{state.day}}' } }] },
+  });
+  const widgetKey = `widget_${widgetID}_1`;
+  const other = `widget_${newID()}_1`;
+  const appPageConfig = {
+    dataSources: [
+      ...sources(),
+      { alias: 'slow', type: 'query', queryID: slow.id },
+      { alias: 'broken', type: 'query', queryID: query.id, inputValues: { nothing: 1 } },
+    ],
+    widgets: [widgetKey],
+  };
+  const page = (await as(tenant.creator).post('T/app-pages', { appPageTitle: 'A page', appPageConfig })).body.appPage
+    .id;
+  const read = async (body: object, by = as(viewer)) => {
+    const { status, body: answer } = await by.post(`T/app-pages/${page}/data`, body);
+    return { status, lines: status === 200 ? linesOf(answer) : [] };
+  };
+
+  const { status, lines } = await read({
+    queries: [
+      { queryAlias: 'slow' },
+      { queryAlias: 'q', inputValues: { day: 'today' } },
+      { queryAlias: 'none' },
+      { queryAlias: 'w' },
+      { queryAlias: 'q', inputValues: { region: 'south' } },
+    ],
+    widgets: [{ widgetKey, state: { day: 'monday' } }, { widgetKey: other }],
+  });
+  expect(status).toBe(200);
+  expect(lines.length).toBe(7);
+  // The slow one was asked for first.
+  expect(lines.at(-1)).toMatchObject({ queryAlias: 'slow', answer: { dataQueryResult: [{ n: 1 }] } });
+  const ended = lines.map(({ queryAlias, widgetKey: key, answer, error }) => [
+    queryAlias ?? key,
+    answer?.dataQueryResult ?? answer?.widgetData ?? error.code,
+  ]);
+  expect(ended).toEqual(
+    expect.arrayContaining([
+      ['q', [{ region: 'north', day: 'today' }]],
+      [widgetKey, [[{ region: 'south', day: 'monday' }]]],
+      ['none', 'NOT_FOUND'],
+      ['w', 'NOT_FOUND'],
+      ['q', 'VALIDATION_ERROR'],
+      [other, 'NOT_FOUND'],
+    ]),
+  );
+  const stranger = await aMember(cluster, { tenant, can: ['dashboard.read'] });
+  expect((await read({ queries: [{ queryAlias: 'q' }] }, as(stranger))).status).toBe(403);
+
+  // As the creator, who is asked again each time.
+  const { rows } = await cluster.pool.query(
+    "select caller from query_run where data_query_id = $1 and caller ->> 'originID' = $2",
+    [query.id, page],
+  );
+  expect(new Set(rows.map(({ caller }) => `${caller.id} for ${caller.requestedBy.id}`))).toEqual(
+    new Set([`${tenant.creator.id} for ${viewer.id}`]),
+  );
+  await as(tenant.creator).patch(`T/app-pages/${page}`, { isDraft: true });
+  expect((await read({ queries: [{ queryAlias: 'q' }] })).status).toBe(409);
+});
+
+test('a viewer gets the widgets of a page with it, without a right to them, as long as the creator has it', async () => {
+  const config = { properties: { label: '{{variables.day}}' } };
+  const { id: widgetID } = await aWidget(cluster, { tenant, type: 'stat', config });
+  const rules = [{ object: `widget:${widgetID}`, action: 'execute' as const }];
+  const creator = await aMember(cluster, { tenant, can: ['appPage.create', 'appPage.read'], rules });
+  const keys = [`widget_${widgetID}_1`, `widget_${widgetID}_2`];
+  const given = { appPageTitle: 'A page', appPageConfig: { widgets: [...keys, 'nothing'] } };
+  const { id } = (await as(creator).post('T/app-pages', given)).body.appPage;
+  const read = async (by: TestUser) => (await as(by).get(`T/app-pages/${id}/content`)).body;
+
+  const { appPage, widgets } = await read(viewer);
+  expect(appPage).toMatchObject({ appPageTitle: 'A page' });
+  expect(widgets).toMatchObject(
+    keys.map((widgetKey) => ({ widgetKey, widgetID, widgetType: 'stat', widgetConfig: config, error: null })),
+  );
+  expect((await as(viewer).get(`T/widgets/${widgetID}`)).status).toBe(403);
+
+  await change({ remove: [{ subject: creator.id, object: `widget:${widgetID}` }] });
+  const after = await read(viewer);
+  expect(after.widgets[0]).toMatchObject({ widgetConfig: {}, error: { code: 'PERMISSION_DENIED' } });
+  const stranger = await aMember(cluster, { tenant, can: ['dashboard.read'] });
+  expect((await as(stranger).get(`T/app-pages/${id}/content`)).status).toBe(403);
+
+  // A dashboard gives no right to what is on it.
+  const board = { dashboardTitle: 'A dashboard', dashboardConfig: { widgets: keys } };
+  const { dashboardID } = (await as(tenant.creator).post('T/dashboards', board)).body.dashboard;
+  const ofBoard = async (by: TestUser) => (await as(by).get(`T/dashboards/${dashboardID}/content`)).body.widgets;
+  expect(await ofBoard(tenant.creator)).toMatchObject(keys.map((widgetKey) => ({ widgetKey, widgetConfig: config })));
+  expect(await ofBoard(stranger)).toMatchObject(
+    keys.map(() => ({ widgetConfig: {}, error: { code: 'PERMISSION_DENIED' } })),
+  );
 });

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { type IRouter, type RequestHandler, type Response, Router } from 'express';
 import type { Config } from '#shared/process/config.ts';
 import { html } from '../response/html.ts';
+import { embeddedDocuments } from './embedded.ts';
 import { createProviderOrigins } from './provider-origins.ts';
 
 interface Built {
@@ -17,6 +18,7 @@ export function consolePages(config: Config): IRouter {
   const { files, page } = openConsole(config, 'index.html');
   const router = Router();
   router.use(files);
+  router.use(embeddedDocuments());
   router.get(['/', '/*path'], (request, response, next) => {
     if (/^\/(?:assets|samples)\//.test(request.path)) return next();
     // Lets the window in which the user connects an account tell this page how that ended.
@@ -99,10 +101,14 @@ function policy({
     "default-src 'none'",
     "script-src 'self'",
     `style-src 'self' 'nonce-${nonce}'`,
-    "img-src 'self' data:",
+    // Files of the tenant are read with the token, and shown by addresses that only this page knows.
+    "img-src 'self' data: blob:",
+    'media-src blob:',
     // The page asks the provider for its configuration and for tokens.
     ['connect-src', "'self'", ...provider].join(' '),
     "font-src 'self'",
+    // A frame may be led to no other site, with data of the page in the address.
+    "frame-src 'self'",
     "base-uri 'none'",
     "form-action 'self'",
     "frame-ancestors 'none'",

@@ -4,8 +4,8 @@ import { Workflow } from '#shared/entities/tables/workflow.ts';
 import type { ApiContext } from '../../context/context.ts';
 import { directRun } from '../../runs/direct-run.ts';
 import { openBinding } from './open-binding.ts';
+import type { Viewing } from './open-page.ts';
 
-type Viewing = Parameters<typeof openBinding>[0];
 type Wanted = Omit<Parameters<typeof openBinding>[2], 'type'>;
 
 /** A run, to be accepted, of the workflow that a page binds under an alias. It runs as the creator of the page. */

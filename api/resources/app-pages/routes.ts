@@ -9,7 +9,9 @@ import { AssetSchema, describeAsset } from '../../http/forms/asset-schema.ts';
 import { AppPageConfig } from '../../pages/app-page-config.ts';
 import { versionRoutes } from '../../versions/routes.ts';
 import { cloneAppPage } from './clone.ts';
+import { readPageContent } from './content.ts';
 import { createAppPage } from './create.ts';
+import { readPageData } from './data.ts';
 import { getAppPage } from './find.ts';
 import { presentAppPage, presentVersion, presentVersionSummary } from './present.ts';
 import { readPageRun } from './read-run.ts';
@@ -130,6 +132,8 @@ export const appPageRoutes = [
     }),
   }),
   restoreAppPage,
+  readPageContent,
+  readPageData,
   runPageQuery,
   runPageWorkflow,
   readPageRun,

@@ -9,6 +9,7 @@ import { AssetSchema, describeAsset } from '../../http/forms/asset-schema.ts';
 import { DashboardConfig } from '../../pages/dashboard-config.ts';
 import { versionRoutes } from '../../versions/routes.ts';
 import { cloneDashboard } from './clone.ts';
+import { readDashboardContent } from './content.ts';
 import { createDashboard } from './create.ts';
 import { getDashboard } from './find.ts';
 import { presentDashboard, presentVersion, presentVersionSummary } from './present.ts';
@@ -127,4 +128,5 @@ export const dashboardRoutes = [
     }),
   }),
   restoreDashboard,
+  readDashboardContent,
 ];

@@ -1,0 +1,144 @@
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { z } from 'zod';
+import { AppError, toAppError } from '#shared/core/errors.ts';
+import type { JsonObject } from '#shared/core/json.ts';
+import type { Logger } from '#shared/core/logger.ts';
+import type { EntityManager } from '#shared/entities/orm.ts';
+import { DataQuery } from '#shared/entities/tables/data-query.ts';
+import { WidgetAnswer, widgetData } from '#shared/messaging/queues/widget-data.ts';
+import type { ApiContext } from '../../context/context.ts';
+import { tenantRoute } from '../../context/routes.ts';
+import { reportError } from '../../http/response/report-error.ts';
+import { bindingsOf, placedWidgetsOf } from '../../pages/bindings.ts';
+import { DataQueryResponse } from '../../queries/answer.ts';
+import { askWorker, getEnabled } from '../../queries/ask-worker.ts';
+import { PageDataRequest } from './data-schemas.ts';
+import { bindingOn } from './open-binding.ts';
+import { creatorDenied, type OpenPage, openPage, requireNoDraft } from './open-page.ts';
+import { AppPageID } from './schemas.ts';
+
+/** Items of one request that are read at once, so that other requests of the tenant get workers in between. */
+const AT_ONCE = 4;
+
+export const readPageData = tenantRoute({
+  name: 'getAppPageData',
+  method: 'post',
+  path: '/app-pages/:appPageID/data',
+  summary: 'Get the data of an app page',
+  description:
+    'Runs queries that the page binds, and those of its widgets, as the creator of the page, and answers with a line of JSON for each as soon as it has ended: `{"queryAlias", "answer"}` or `{"widgetKey", "answer"}`, with `error` in the place of `answer` for one that has failed. A slow one does not hold the others. The caller needs the permission to read the page.',
+  permission: 'appPage.read',
+  object: ({ params }) => `appPage:${params.appPageID}`,
+  params: AppPageID,
+  body: PageDataRequest,
+  produces: 'application/jsonl',
+  response: z.object({}),
+  isPrivate: true,
+  idempotent: false,
+  errors: ['404', '409'],
+
+  async handle({ params, body, em, tenantID, caller, signal, log, response }, context) {
+    const open = await openPage({ em, tenantID, caller }, context, params.appPageID);
+    requireNoDraft(open.page);
+    const queries = await findQueries(em, open, body.queries);
+    const reader = { open, queries, tenantID, signal, context };
+    const work = [
+      ...body.queries.map(
+        ({ queryAlias, inputValues }) =>
+          () =>
+            lineOf({ queryAlias }, log, () => readQuery(reader, queryAlias, inputValues)),
+      ),
+      ...body.widgets.map(
+        ({ widgetKey, state }) =>
+          () =>
+            lineOf({ widgetKey }, log, () => readWidget(reader, widgetKey, state)),
+      ),
+    ];
+    response.type('application/jsonl').set('x-content-type-options', 'nosniff').set('cache-control', 'no-store');
+    await pipeline(Readable.from(asTheyEnd(work)), response, { signal });
+    return {};
+  },
+});
+
+interface Reader {
+  open: OpenPage;
+  queries: ReadonlyMap<string, DataQuery>;
+  tenantID: string;
+  signal: AbortSignal;
+  context: ApiContext;
+}
+
+/** The wanted queries that the page binds, by their ids: one statement for all. */
+async function findQueries(
+  em: EntityManager,
+  { page }: OpenPage,
+  wanted: readonly { queryAlias: string }[],
+): Promise<Map<string, DataQuery>> {
+  const aliases = new Set(wanted.map(({ queryAlias }) => queryAlias));
+  const bound = bindingsOf(page.appPageConfig).filter(({ type, alias }) => type === 'query' && aliases.has(alias));
+  if (bound.length === 0) return new Map();
+  const found = await em.find(DataQuery, { id: { $in: [...new Set(bound.map(({ id }) => id))] } });
+  return new Map(found.map((query) => [query.id, query]));
+}
+
+async function readQuery({ open, queries, tenantID, signal, context }: Reader, alias: string, given: JsonObject) {
+  const { id, inputs, caller } = await bindingOn(open, { type: 'query', alias, given });
+  const query = queries.get(id);
+  if (!query) throw new AppError('NOT_FOUND', 'The data query that the page binds is gone');
+  const asked = { ...getEnabled(query), inputs, mode: 'run', isFresh: false } as const;
+  const answer = await askWorker({ tenantID, caller, signal, producer: context.messaging.producer }, asked);
+  return DataQueryResponse.parse(answer);
+}
+
+async function readWidget({ open, tenantID, signal, context }: Reader, widgetKey: string, state: JsonObject) {
+  const placed = placedWidgetsOf(open.page.appPageConfig).find((one) => one.widgetKey === widgetKey);
+  if (!placed) throw new AppError('NOT_FOUND', 'This page has no such widget');
+  const { widgetID } = placed;
+  if (!(await open.mayCreator('widget.execute', `widget:${widgetID}`))) throw creatorDenied('widget');
+  const asked = { widget: { kind: 'stored', widgetID }, state, isFresh: false } as const;
+  const answer = await context.messaging.producer.request(
+    widgetData,
+    { tenantID, caller: open.caller, ...asked },
+    { signal, limitKeys: { tenant: tenantID } },
+  );
+  return WidgetAnswer.parse(answer);
+}
+
+/** The line of an item: with its answer, or with the error that belongs to it alone. */
+async function lineOf(about: Record<string, string>, log: Logger, read: () => Promise<object>): Promise<string> {
+  try {
+    return `${JSON.stringify({ ...about, answer: await read() })}\n`;
+  } catch (error) {
+    const { code, message, status } = reportedItem(log, error, about);
+    return `${JSON.stringify({ ...about, error: { code, message, status } })}\n`;
+  }
+}
+
+function reportedItem(log: Logger, error: unknown, about: Record<string, string>): AppError {
+  const known = toAppError(error);
+  if (known.status >= 500) reportError(log, known, about);
+  return known;
+}
+
+/** Results in the order in which they end. */
+async function* asTheyEnd<T>(work: readonly (() => Promise<T>)[]): AsyncGenerator<T> {
+  const left = work.values();
+  const running = new Map<object, Promise<{ key: object; result: T }>>();
+  const begin = () => {
+    const { value: one, done } = left.next();
+    if (done) return;
+    const key = {};
+    running.set(
+      key,
+      one().then((result) => ({ key, result })),
+    );
+  };
+  for (let n = 0; n < AT_ONCE; n += 1) begin();
+  while (running.size > 0) {
+    const { key, result } = await Promise.race(running.values());
+    running.delete(key);
+    begin();
+    yield result;
+  }
+}
