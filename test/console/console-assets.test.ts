@@ -1,4 +1,5 @@
 /** The rest of console.test.ts: what workflows use, people and settings, and pages in trouble. */
+import { appPageTests } from './browser/app-pages.ts';
 import { assetTests } from './browser/assets.ts';
 import { chatTests } from './browser/chat.ts';
 import { databaseTests } from './browser/database.ts';
@@ -14,6 +15,7 @@ import { troubleTests } from './browser/trouble.ts';
 
 await onStage('console-assets', {
   'queries and cron jobs': assetTests,
+  'app pages': appPageTests,
   listeners: listenerTests,
   'the fleet': fleetTests,
   'the database': databaseTests,

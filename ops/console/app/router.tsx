@@ -1,4 +1,5 @@
 import { createRootRoute, createRoute, createRouter, Outlet, redirect } from '@tanstack/react-router';
+import { parseAppView } from '../apps/view.ts';
 import { parseAuditView } from '../client/audit-filter.ts';
 import { parseListFilter } from '../client/list-filter.ts';
 import { parseRunFilter } from '../client/run-filter.ts';
@@ -128,6 +129,25 @@ const template = createRoute({
   getParentRoute: () => tenant,
   path: '/templates/$name',
   component: lazyPage(() => import('../pages/template.tsx'), 'TemplatePage'),
+});
+
+const appPages = createRoute({
+  getParentRoute: () => tenant,
+  path: '/pages',
+  validateSearch: parseAppView,
+  component: lazyPage(() => import('../pages/app-pages.tsx'), 'AppPagesPage'),
+});
+
+const appPage = createRoute({
+  getParentRoute: () => tenant,
+  path: '/pages/$appPageID',
+  component: lazyPage(() => import('../pages/app-page.tsx'), 'AppPagePage'),
+});
+
+const dashboard = createRoute({
+  getParentRoute: () => tenant,
+  path: '/dashboards/$dashboardID',
+  component: lazyPage(() => import('../pages/dashboard.tsx'), 'DashboardPage'),
 });
 
 const queries = createRoute({
@@ -313,6 +333,9 @@ export const router = createRouter({
         workflow,
         templates,
         template,
+        appPages,
+        appPage,
+        dashboard,
         queries,
         newQuery,
         query,

@@ -3,7 +3,7 @@ import { lazy, Suspense } from 'react';
 import type { ChatMessage, ChatPart } from '../client/chat-parts.ts';
 import { withoutTurning } from '../code/turning.ts';
 import { isObject } from '../ui/is-object.ts';
-import { Markdown } from './markdown.tsx';
+import { Markdown } from '../ui/markdown.tsx';
 import { ASK_USER, type Decision, PLANS } from './parts.ts';
 import { Question } from './question.tsx';
 import { ToolCall } from './tool-call.tsx';

@@ -11,6 +11,8 @@ import { isObject } from '../ui/is-object.ts';
 import { JSONView } from '../ui/json.tsx';
 import { Notice } from '../ui/notice.tsx';
 import { ProposalCard } from './proposal-card.tsx';
+import { useDiscarded } from './discarded.ts';
+import { Markdown } from '../ui/markdown.tsx';
 
 interface Props {
   id: string;
@@ -73,7 +75,7 @@ function Proposed({ tenantID, query, onAsk, onDiscard }: ProposedProps) {
   return (
     <>
       {typeof text === 'string' && (
-        <div className="assistant-code">
+        <div className="marked-code">
           {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard */}
           <pre tabIndex={0}>
             <code>{withoutTurning(text)}</code>

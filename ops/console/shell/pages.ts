@@ -15,6 +15,7 @@ export const pages = [
   { to: '/t/$tenantID', icon: 'home', title: 'Home', needs: [] },
   { to: '/t/$tenantID/runs', icon: 'runs', title: 'Runs', needs: ['workflow.read'] },
   { to: '/t/$tenantID/inbox', icon: 'inbox', title: 'Inbox', needs: ['workflow.execute', 'ai.approve'] },
+  { to: '/t/$tenantID/pages', icon: 'grid', title: 'Pages', needs: ['appPage.read', 'dashboard.read'] },
   { to: '/t/$tenantID/workflows', icon: 'flow', title: 'Workflows', needs: ['workflow.list'] },
   { to: '/t/$tenantID/queries', icon: 'query', title: 'Queries', needs: ['dataquery.list'] },
   { to: '/t/$tenantID/datasources', icon: 'data', title: 'Datasources', needs: ['datasource.list'] },

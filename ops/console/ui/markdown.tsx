@@ -1,12 +1,13 @@
+import './markdown.css';
 import { marked, type Token, type Tokens } from 'marked';
 import { type ReactNode, useMemo } from 'react';
 import { withoutTurning } from '../code/turning.ts';
-import { Copy } from '../ui/copy.tsx';
+import { Copy } from './copy.tsx';
 
-/** Markdown of a model as elements: markup in it is shown as text, pictures are not loaded, and links say where they lead. */
+/** Markdown as elements: markup in it is shown as text, pictures are not loaded, and links say where they lead. */
 export function Markdown({ text }: { text: string }) {
   const tokens = useMemo(() => marked.lexer(text, { gfm: true }), [text]);
-  return <div className="assistant-text">{blocks(tokens)}</div>;
+  return <div className="marked-text">{blocks(tokens)}</div>;
 }
 
 function blocks(tokens: readonly Token[]): ReactNode[] {
@@ -85,7 +86,7 @@ function Table({ table: { header, rows } }: { table: Tokens.Table }) {
 
 function Code({ text }: { text: string }) {
   return (
-    <div className="assistant-code">
+    <div className="marked-code">
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard */}
       <pre tabIndex={0}>
         <code>{withoutTurning(text)}</code>
@@ -123,7 +124,7 @@ function Inline({ token }: { token: Token }): ReactNode {
   }
 }
 
-/** A model may have read the address in foreign data: the person sees where it leads, and nothing of the console goes along. */
+/** The address may come from foreign data: the person sees where it leads, and nothing of the console goes along. */
 function Anchor({ link: { href, text } }: { link: Tokens.Link }) {
   if (!/^https?:\/\//i.test(href)) return withoutTurning(text);
   return (

@@ -1,0 +1,106 @@
+import { readPageData, readWidgetFile, readWidgetsData, uploadWidgetFile } from '../client/app-pages.ts';
+import { runDataQuery } from '../client/queries-of-tenant.ts';
+import type { Answer, PageClient, Wanted } from '../page/state/client.ts';
+import { widgetOf } from './widget-key.ts';
+
+interface Host {
+  tenantID: string;
+  openPage: PageClient['openPage'];
+}
+
+/** The server as an app page needs it. */
+export function appPageClient(host: Host & { appPageID: string }): PageClient {
+  const { tenantID, appPageID } = host;
+  return {
+    ...commonClient(host),
+    async read(wanted, onAnswer, signal) {
+      const queries = wanted.flatMap((one) =>
+        one.kind === 'query' ? [{ queryAlias: one.alias, inputValues: one.inputValues }] : [],
+      );
+      const widgets = wanted.flatMap((one) =>
+        one.kind === 'widget' ? [{ widgetKey: one.widgetKey, state: one.state }] : [],
+      );
+      const indexes = new Map(wanted.map((one, at) => [nameOf(one), at]));
+      await readPageData({ tenantID, appPageID }, { queries, widgets } as never, {
+        signal,
+        onLine({ queryAlias, widgetKey, answer, error }) {
+          const at = indexes.get(queryAlias === undefined ? `widget ${widgetKey}` : `query ${queryAlias}`);
+          if (at === undefined) return;
+          if (!answer) onAnswer({ at, error: error ?? { code: 'UNAVAILABLE', message: 'There was no answer' } });
+          else onAnswer(queryAlias === undefined ? widgetAnswer(at, answer) : { at, answer: queryAnswer(answer) });
+        },
+      });
+    },
+  };
+}
+
+/** The server as a dashboard needs it: with the viewer's own rights. */
+export function dashboardClient(host: Host): PageClient {
+  const { tenantID } = host;
+  return {
+    ...commonClient(host),
+    async read(wanted, onAnswer, signal) {
+      const own = wanted.flatMap((one, at) => (one.kind === 'widget' ? [{ ...one, at }] : []));
+      for (let from = 0; from < own.length; from += AT_ONCE) {
+        const part = own.slice(from, from + AT_ONCE);
+        const asked = part.map(({ widgetKey, state }) => ({ widgetID: widgetOf(widgetKey), state }));
+        const answers = await readWidgetsData(tenantID, { widgets: asked } as never, signal);
+        for (const [index, { error, ...answer }] of answers.entries()) {
+          const at = part[index]?.at ?? 0;
+          onAnswer(error ? { at, error } : widgetAnswer(at, answer));
+        }
+      }
+    },
+  };
+}
+
+/** As many widgets as one request may ask for. */
+const AT_ONCE = 50;
+
+function commonClient({ tenantID, openPage }: Host): Omit<PageClient, 'read'> {
+  return {
+    openPage,
+    async runQuery(dataQueryID, inputValues) {
+      return queryAnswer(await runDataQuery({ tenantID, dataQueryID }, inputValues));
+    },
+    watchRun() {
+      throw new Error('Workflows are not started here yet');
+    },
+    upload: (file) => uploadWidgetFile(tenantID, file),
+    async fileAddress(src) {
+      if (/^data:(?:image|video|audio)\//i.test(src)) return src;
+      const address = URL.canParse(src, location.origin) ? new URL(src, location.origin) : undefined;
+      const path = address?.searchParams.get('path');
+      const isOwn =
+        address?.origin === location.origin && address.pathname === `/api/v1/tenants/${tenantID}/widgets/files`;
+      if (!isOwn || !path) throw new Error('Only files that were uploaded here are shown, and none of other sites.');
+      return URL.createObjectURL(await readWidgetFile(tenantID, path));
+    },
+  };
+}
+
+function nameOf(one: Wanted): string {
+  return one.kind === 'query' ? `query ${one.alias}` : `widget ${one.widgetKey}`;
+}
+
+interface Answered {
+  dataQueryResult?: unknown;
+  rowCount?: number;
+  truncated?: boolean;
+  columns?: { name: string }[];
+}
+
+function queryAnswer({ dataQueryResult, rowCount, truncated, columns }: Answered) {
+  return { data: dataQueryResult, rowCount, truncated, columns: columns?.map(({ name }) => name) };
+}
+
+/** A widget whose only query has failed has failed itself; beside others the failure is theirs alone. */
+function widgetAnswer(
+  at: number,
+  { widgetData, bindings = [] }: { widgetData?: unknown; bindings?: readonly { error: Answer['error'] | null }[] },
+): Answer {
+  const failed = bindings.flatMap(({ error }) => error ?? []);
+  const [first] = failed;
+  if (first && failed.length === bindings.length) return { at, error: first };
+  return { at, answer: { data: widgetData } };
+}

@@ -1,0 +1,26 @@
+import type { ReactNode } from 'react';
+import { useExposed, usePage } from '../widgets/page-context.ts';
+import type { Part } from './tree.ts';
+
+/** Parts below a widget with tabs: those that name no tab, and those of the tab that is open. */
+export function TabParts({
+  widgetKey,
+  parts,
+  show,
+}: {
+  widgetKey: string;
+  parts: readonly Part[];
+  show: (part: Part) => ReactNode;
+}) {
+  const page = usePage();
+  const { activeTab } = useExposed(page, widgetKey);
+  return (
+    <div className="page-column">
+      {parts
+        .filter(({ tab }) => tab === undefined || tab === activeTab)
+        .map((part) => (
+          <div key={part.id}>{show(part)}</div>
+        ))}
+    </div>
+  );
+}

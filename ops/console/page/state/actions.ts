@@ -1,0 +1,159 @@
+import { isObject } from '../../ui/is-object.ts';
+import { saveFile } from '../../ui/save-file.ts';
+import type { Bindings } from '../bindings/graph.ts';
+import type { PageClient } from './client.ts';
+import type { Runs } from './runs.ts';
+import type { Sources } from './sources.ts';
+
+type Values = Readonly<Record<string, unknown>>;
+type Action = Values;
+
+/** The page on which actions are done. */
+interface Page {
+  client: PageClient;
+  bindings: Bindings;
+  sources: Sources;
+  runs: Runs;
+  setVariable(key: string, value: unknown): void;
+  aliasOf(type: 'query' | 'workflow', id: string): string | undefined;
+  workflowInputs(alias: string, event: unknown): Promise<Values>;
+  callMethod(nameOrKey: string, method: string): void;
+  tell(tone: 'ok' | 'bad' | 'wait' | 'idle', text: string): void;
+  ask(question: string): Promise<boolean>;
+}
+
+/** The page, the widget and the event of an action. */
+interface Doing {
+  page: Page;
+  /** The widget whose event it is. */
+  widgetKey: string;
+  event: Readonly<Record<string, unknown>>;
+}
+
+/** Answers with more of the event for the actions behind it, or false where these are not done. */
+type Doer = (action: Action, doing: Doing) => Promise<object | false | undefined>;
+
+/** Does the actions of an event, one after the other. The first that fails is told, and those behind it are left. */
+export async function runActions(actions: readonly unknown[], doing: Doing): Promise<void> {
+  let { event } = doing;
+  try {
+    for (const action of actions) {
+      const more = isObject(action) ? await runAction(action, { ...doing, event }) : undefined;
+      if (more === false) return;
+      event = { ...event, ...more };
+    }
+  } catch (error) {
+    doing.page.tell('bad', error instanceof Error ? error.message : String(error));
+  }
+}
+
+async function runAction(given: Action, doing: Doing): Promise<object | false | undefined> {
+  const { value, faults } = await doing.page.bindings.once(given, { event: doing.event });
+  const [fault] = faults;
+  if (fault) throw new Error(`{{${fault.source}}} ${fault.message}`);
+  const action = isObject(value) ? value : {};
+  const type = String(action.type);
+  const doer = Object.hasOwn(doers, type) ? doers[type] : undefined;
+  if (!doer) throw new Error(`There is no action “${type}”`);
+  return doer(action, doing);
+}
+
+const doers: Readonly<Record<string, Doer>> = {
+  async SET_VARIABLE({ key, value }, { page }) {
+    page.setVariable(textOf(key, 'the name of a variable'), value ?? null);
+    return undefined;
+  },
+
+  async EXECUTE_QUERY({ alias, inputValues }, { page, event }) {
+    return queryResult(page, textOf(alias, 'the alias of a query'), { given: valuesOf(inputValues), event });
+  },
+
+  async TRIGGER_QUERY({ queryID, inputValues }, { page, event }) {
+    const id = textOf(queryID, 'the id of a query');
+    const alias = page.aliasOf('query', id);
+    // A query that the page binds runs as its creator; another one with the viewer's own right.
+    if (alias !== undefined) return queryResult(page, alias, { given: valuesOf(inputValues), event });
+    return { result: (await page.client.runQuery(id, valuesOf(inputValues))).data };
+  },
+
+  async TRIGGER_WORKFLOW({ workflowID, alias, inputValues }, { page, widgetKey, event }) {
+    const known = typeof alias === 'string' && alias !== '' ? alias : undefined;
+    const id = known === undefined ? textOf(workflowID, 'the alias or the id of a workflow') : '';
+    const bound = known ?? page.aliasOf('workflow', id);
+    const inputs = { ...(bound !== undefined && (await page.workflowInputs(bound, event))), ...valuesOf(inputValues) };
+    const workflow = bound === undefined ? { workflowID: id } : { alias: bound };
+    const { instanceID } = await page.runs.start({ widgetKey, workflow, inputs });
+    return { instanceID };
+  },
+
+  async CALL_WIDGET_METHOD({ widgetKey, method }, { page }) {
+    page.callMethod(textOf(widgetKey, 'the key of a widget'), textOf(method, 'the name of a method'));
+    return undefined;
+  },
+
+  async SHOW_TOAST({ message, variant }, { page }) {
+    const tones: Readonly<Record<string, 'ok' | 'bad' | 'wait' | 'idle'>> = {
+      danger: 'bad',
+      warning: 'wait',
+      success: 'ok',
+    };
+    page.tell(tones[String(variant)] ?? 'idle', String(message ?? ''));
+    return undefined;
+  },
+
+  async NAVIGATE({ url }) {
+    const address = safeAddress(textOf(url, 'an address'));
+    if (address === null) throw new Error('Only addresses with http and https are opened');
+    window.open(address, '_blank', 'noopener,noreferrer');
+    return undefined;
+  },
+
+  async OPEN_PAGE({ appPageID, params }, { page }) {
+    const texts = Object.entries(valuesOf(params)).map(([key, value]) => [key, String(value ?? '')]);
+    page.client.openPage(textOf(appPageID, 'the id of a page'), Object.fromEntries(texts));
+    return undefined;
+  },
+
+  async COPY({ value }, { page }) {
+    await navigator.clipboard.writeText(asText(value));
+    page.tell('ok', 'Copied');
+    return undefined;
+  },
+
+  async DOWNLOAD({ value, fileName }) {
+    const name = String(fileName || 'download.json').replaceAll(/[/\\\p{Cc}]/gu, '_');
+    // Its type is none that a browser would run.
+    saveFile(name, new Blob([asText(value)], { type: 'application/octet-stream' }));
+    return undefined;
+  },
+
+  async CONFIRM({ message }, { page }) {
+    return (await page.ask(String(message ?? 'Go on?'))) ? undefined : false;
+  },
+};
+
+async function queryResult(page: Page, alias: string, more: { given: Values; event: unknown }): Promise<object> {
+  const { error, data } = await page.sources.refresh(alias, more);
+  if (error) throw new Error(error.message);
+  return { result: data };
+}
+
+function valuesOf(given: unknown): Values {
+  return isObject(given) ? given : {};
+}
+
+function textOf(given: unknown, what: string): string {
+  if (typeof given === 'string' && given !== '') return given;
+  throw new Error(`An action lacks ${what}`);
+}
+
+function asText(value: unknown): string {
+  return typeof value === 'string' ? value : (JSON.stringify(value, null, 2) ?? '');
+}
+
+/** An address that a link may have; null for one that would run code or read files. */
+export function safeAddress(text: string): string | null {
+  if (!URL.canParse(text, location.origin)) return null;
+  const address = new URL(text, location.origin);
+  return ['http:', 'https:', 'mailto:', 'tel:'].includes(address.protocol) ? address.href : null;
+}

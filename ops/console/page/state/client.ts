@@ -1,0 +1,69 @@
+/** The server as a page needs it. The host gives it: the console, and others that show pages. */
+
+/** A widget as it stands on a page. */
+export interface PlacedWidget {
+  widgetKey: string;
+  widgetTitle: string;
+  widgetType: string;
+  widgetConfig: Readonly<Record<string, unknown>>;
+  /** Seconds; 0: its data are read once. */
+  refreshInterval: number;
+  /** Why it is not shown. */
+  error: Refused | null;
+}
+
+export interface Refused {
+  code: string;
+  message: string;
+}
+
+export interface QueryAnswer {
+  data: unknown;
+  rowCount?: number | undefined;
+  truncated?: boolean | undefined;
+  columns?: readonly string[] | undefined;
+}
+
+/** Data to read: of a query by its alias, or of the queries that a widget binds itself. */
+export type Wanted =
+  | { kind: 'query'; alias: string; inputValues: Readonly<Record<string, unknown>> }
+  | { kind: 'widget'; widgetKey: string; state: Readonly<Record<string, unknown>> };
+
+export type Answer = { at: number } & ({ answer: QueryAnswer; error?: undefined } | { error: Refused });
+
+/** A run that a page has started, as its viewer may see it. */
+export interface RunState {
+  instanceID: string;
+  status: string;
+  output: unknown;
+  error: Refused | null;
+  /** Nodes that have ended; empty for a viewer who may not read the workflow. */
+  steps: readonly RunStep[];
+  isLost: boolean;
+}
+
+export interface RunStep {
+  nodeID: string;
+  status: string;
+}
+
+export interface RunTarget {
+  /** The widget that shows it. */
+  widgetKey: string;
+  /** A workflow that the page binds, or one that the viewer may execute. */
+  workflow: { alias: string } | { workflowID: string };
+  inputs: Readonly<Record<string, unknown>>;
+}
+
+export interface PageClient {
+  /** Reads all of it in one request, and tells each answer as it comes. Rejects if the request as a whole fails. */
+  read(wanted: readonly Wanted[], onAnswer: (answer: Answer) => void, signal: AbortSignal): Promise<void>;
+  /** Runs a query that the page does not bind, with the viewer's own right. */
+  runQuery(queryID: string, inputValues: Readonly<Record<string, unknown>>): Promise<QueryAnswer>;
+  /** Starts a run, or goes on watching one, and tells what becomes of it, also after a lost connection. The answer ends that. */
+  watchRun(target: RunTarget & { instanceID?: string | undefined }, onState: (state: RunState) => void): () => void;
+  upload(file: File): Promise<{ url: string; filePath: string; fileName: string }>;
+  /** An address that an element can show: that of a file of the tenant needs the viewer's token. */
+  fileAddress(url: string): Promise<string>;
+  openPage(appPageID: string, params: Readonly<Record<string, string>>): void;
+}

@@ -1,0 +1,275 @@
+import { isObject } from '../../ui/is-object.ts';
+import type { Tone } from '../../ui/status.tsx';
+import { compile } from '../bindings/compile.ts';
+import { Bindings, type CodeRunner } from '../bindings/graph.ts';
+import { runActions } from './actions.ts';
+import type { PageClient, PlacedWidget } from './client.ts';
+import { type Memory, Runs } from './runs.ts';
+import { IDLE, querySource, type SourceState, Sources, widgetSource } from './sources.ts';
+import { createStore, type Store } from './store.ts';
+
+export interface PageContent {
+  /** The id of a page or a dashboard. */
+  id: string;
+  title: string;
+  config: Values;
+  widgets: readonly PlacedWidget[];
+  viewer: Values;
+  params: Readonly<Record<string, string>>;
+}
+
+export interface Told {
+  id: number;
+  tone: Tone;
+  text: string;
+}
+
+export interface Asked {
+  question: string;
+  answer(isYes: boolean): void;
+}
+
+interface Needs {
+  client: PageClient;
+  code: CodeRunner;
+  memory: Memory;
+}
+
+type Values = Readonly<Record<string, unknown>>;
+
+/** An event at work, and the one that comes after it. */
+interface Firing {
+  next: Values | undefined;
+}
+
+/** An event may have an action that leads to the same event. */
+const MAX_IN_A_ROW = 200;
+
+/** All that a page shows and does while it is open, without how it is drawn. */
+export class PageState {
+  readonly content: PageContent;
+  readonly client: PageClient;
+  readonly bindings: Bindings;
+  readonly sources: Sources;
+  readonly runs: Runs;
+  readonly told: Store<readonly Told[]> = createStore<readonly Told[]>([]);
+  readonly asked: Store<Asked | null> = createStore<Asked | null>(null);
+  readonly #names: ReadonlyMap<string, readonly string[]>;
+  readonly #widgets: ReadonlyMap<string, PlacedWidget>;
+  readonly #data = new Map<string, Store<SourceState>>();
+  readonly #queries = new Map<string, Store<SourceState>>();
+  readonly #methods = new Map<string, () => void>();
+  readonly #exposed = new Map<string, Store<Values>>();
+  readonly #firing = new Map<string, Firing>();
+  #last = 0;
+
+  constructor(content: PageContent, { client, code, memory }: Needs) {
+    this.content = content;
+    this.client = client;
+    this.bindings = new Bindings(code);
+    this.sources = new Sources(this.bindings, client);
+    this.runs = new Runs(this.bindings, client, memory);
+    this.#widgets = new Map(content.widgets.map((widget) => [widget.widgetKey, widget]));
+    this.#names = namesOf(content.widgets.map(({ widgetKey }) => widgetKey));
+    this.#declare();
+  }
+
+  open(): void {
+    this.sources.open();
+    this.runs.open();
+  }
+
+  close(): void {
+    this.sources.close();
+    this.runs.close();
+  }
+
+  widget(key: string): PlacedWidget | undefined {
+    return this.#widgets.get(key);
+  }
+
+  /** The data of the queries that a widget binds itself; undefined if it binds none. */
+  dataOf(key: string): Store<SourceState> | undefined {
+    return this.#data.get(key);
+  }
+
+  query(alias: string): Store<SourceState> | undefined {
+    return this.#queries.get(alias);
+  }
+
+  /** Values of a widget that expressions of others read: `widgets.<name>.value`. */
+  expose(key: string, part: Values): void {
+    const store = this.exposed(key);
+    const next = { ...store.get(), ...part };
+    store.set(next);
+    for (const name of this.#names.get(key) ?? []) this.bindings.set('widgets', name, next);
+  }
+
+  exposed(key: string): Store<Values> {
+    const known = this.#exposed.get(key) ?? createStore<Values>({});
+    this.#exposed.set(key, known);
+    return known;
+  }
+
+  setVariable(key: string, value: unknown): void {
+    this.bindings.set('variables', key, value);
+  }
+
+  /** The alias under which the page binds an asset. */
+  aliasOf(type: 'query' | 'workflow', id: string): string | undefined {
+    const field = `${type}ID`;
+    return this.#bound().find((one) => one.type === type && one[field] === id)?.alias as string | undefined;
+  }
+
+  /** The inputs of a workflow that the page leaves open, at an event. */
+  async workflowInputs(alias: string, event: unknown): Promise<Values> {
+    const bound = this.#bound().find((one) => one.type === 'workflow' && one.alias === alias);
+    if (!bound) throw new Error(`This page has no workflow “${alias}”`);
+    const { value, faults } = await this.bindings.once(isObject(bound.inputValues) ? bound.inputValues : {}, { event });
+    const [fault] = faults;
+    if (fault) throw new Error(`{{${fault.source}}} ${fault.message}`);
+    return isObject(value) ? Object.fromEntries(Object.entries(value).filter(([, one]) => one !== undefined)) : {};
+  }
+
+  #bound(): Values[] {
+    const { dataSources } = this.content.config;
+    return Array.isArray(dataSources) ? dataSources.filter(isObject) : [];
+  }
+
+  /** A method of a widget that actions call, as long as the widget is shown. */
+  offer(key: string, method: string, act: () => void): () => void {
+    const id = `${key} ${method}`;
+    this.#methods.set(id, act);
+    return () => {
+      if (this.#methods.get(id) === act) this.#methods.delete(id);
+    };
+  }
+
+  callMethod(nameOrKey: string, method: string): void {
+    const [key = nameOrKey] = [...this.#names].find(([, names]) => names.includes(nameOrKey)) ?? [];
+    const act = this.#methods.get(`${key} ${method}`);
+    if (act) act();
+    else if (method === 'refresh') void this.refresh(key);
+    else throw new Error(`The widget “${nameOrKey}” has no method “${method}” now`);
+  }
+
+  /** Reads the data of a widget again: of its own queries, and of those that its properties name. */
+  async refresh(key: string): Promise<void> {
+    const { names } = compile(this.#widgets.get(key)?.widgetConfig.properties);
+    const named = names.flatMap(({ root, key: alias }) =>
+      root === 'queries' && alias !== null && this.#queries.has(alias) ? [alias] : [],
+    );
+    const ids = this.#data.has(key) ? [widgetID(key), ...named] : named;
+    await Promise.all([...ids.map((id) => this.sources.refresh(id)), this.fire(key, 'onRefresh')]);
+  }
+
+  /** Does what an event of a widget leads to. One that comes while the same is at work is done after it, the last one of several. */
+  async fire(key: string, name: string, event: Values = {}): Promise<void> {
+    const actions = this.#actionsOf(key, name);
+    if (actions.length === 0) return;
+    const id = `${key} ${name}`;
+    const running = this.#firing.get(id);
+    if (running) {
+      running.next = event;
+      return;
+    }
+    const state: Firing = { next: event };
+    this.#firing.set(id, state);
+    for (let count = 0; state.next; count += 1) {
+      const now = state.next;
+      state.next = undefined;
+      if (count >= MAX_IN_A_ROW) this.tell('bad', 'This event has caused itself over and over, and was stopped.');
+      else await runActions(actions, { page: this, widgetKey: key, event: now });
+    }
+    this.#firing.delete(id);
+  }
+
+  hasActions(key: string, name: string): boolean {
+    return this.#actionsOf(key, name).length > 0;
+  }
+
+  #actionsOf(key: string, name: string): readonly unknown[] {
+    const { events } = this.#widgets.get(key)?.widgetConfig ?? {};
+    const actions = isObject(events) && Object.hasOwn(events, name) ? events[name] : undefined;
+    return Array.isArray(actions) ? actions : [];
+  }
+
+  tell(tone: Tone, text: string): void {
+    this.#last += 1;
+    const told = { id: this.#last, tone, text: text.slice(0, 1_000) };
+    // The oldest give way: a page in a loop must not cover itself.
+    this.told.set([...this.told.get().slice(-3), told]);
+  }
+
+  untell(id: number): void {
+    this.told.set(this.told.get().filter((one) => one.id !== id));
+  }
+
+  ask(question: string): Promise<boolean> {
+    this.asked.get()?.answer(false);
+    return new Promise((resolve) => {
+      const answer = (isYes: boolean) => {
+        this.asked.set(null);
+        resolve(isYes);
+      };
+      this.asked.set({ question: question.slice(0, 2_000), answer });
+    });
+  }
+
+  #declare(): void {
+    const { config, viewer, params, id, title } = this.content;
+    for (const [key, value] of Object.entries(viewer)) this.bindings.set('viewer', key, value);
+    for (const [key, value] of Object.entries({ id, title, params })) this.bindings.set('page', key, value);
+    const variables = Array.isArray(config.variables) ? config.variables.filter(isObject) : [];
+    for (const { key, defaultValue = null } of variables)
+      if (typeof key === 'string') this.bindings.compute('variables', key, defaultValue);
+    for (const source of this.#bound()) {
+      const { alias, type } = source;
+      if (typeof alias !== 'string') continue;
+      if (type === 'workflow') this.bindings.set('workflows', alias, NOT_STARTED);
+      if (type !== 'query') continue;
+      const store = createStore(IDLE);
+      this.#queries.set(alias, store);
+      this.sources.add(
+        querySource(source, (state) => {
+          store.set(state);
+          this.bindings.set('queries', alias, state);
+        }),
+      );
+    }
+    for (const widget of this.#widgets.values()) this.#declareWidget(widget);
+  }
+
+  #declareWidget({ widgetKey, widgetConfig, refreshInterval, error }: PlacedWidget): void {
+    this.expose(widgetKey, {});
+    const { properties, dataQueries } = widgetConfig;
+    this.bindings.define(propertiesID(widgetKey), isObject(properties) ? properties : {});
+    if (error || !Array.isArray(dataQueries) || dataQueries.length === 0) return;
+    const store = createStore(IDLE);
+    this.#data.set(widgetKey, store);
+    this.sources.add({
+      ...widgetSource({ widgetKey, dataQueries, refreshInterval }, (state) => {
+        store.set(state);
+        this.expose(widgetKey, { data: state.data });
+      }),
+      id: widgetID(widgetKey),
+    });
+  }
+}
+
+const NOT_STARTED = { instanceID: null, status: null, output: null, error: null, steps: [], isRunning: false };
+
+export const propertiesID = (key: string) => `properties of ${key}`;
+const widgetID = (key: string) => `widget ${key}`;
+
+/** The names by which expressions read a widget: its key, and the end of the key where it is the only one with that end. */
+function namesOf(keys: readonly string[]): Map<string, readonly string[]> {
+  const ends = keys.map((key) => /^widget_[\da-f-]{36}_(.+)$/i.exec(key)?.[1]);
+  return new Map(
+    keys.map((key, at) => {
+      const end = ends[at];
+      const isOnly = end !== undefined && ends.filter((one) => one === end).length === 1;
+      return [key, isOnly ? [key, end] : [key]];
+    }),
+  );
+}

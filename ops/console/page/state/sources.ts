@@ -1,0 +1,258 @@
+import { isObject } from '../../ui/is-object.ts';
+import { compile } from '../bindings/compile.ts';
+import type { Bindings, Outcome } from '../bindings/graph.ts';
+import type { Answer, PageClient, QueryAnswer, Refused, Wanted } from './client.ts';
+
+type Values = Readonly<Record<string, unknown>>;
+
+/** How it stands with the data of a query or of a widget, and so with what shows them. */
+export interface SourceState extends QueryAnswer {
+  status: 'idle' | 'loading' | 'ready' | 'failed';
+  isLoading: boolean;
+  /** The data are those of before a change, or before a failure. */
+  isStale: boolean;
+  error: Refused | null;
+}
+
+export const IDLE: SourceState = { data: undefined, status: 'idle', isLoading: false, isStale: false, error: null };
+
+/** Something to read: which of it, when, and who is told. */
+interface Source {
+  id: string;
+  wanted(inputs: Values): Wanted;
+  onState(state: SourceState): void;
+  /** Its inputs, with expressions. */
+  inputs: Values;
+  /** Whether it is read when the page opens. */
+  isAtOpening: boolean;
+  /** Whether it is read again when its inputs change. */
+  isReactive: boolean;
+  /** Names whose change makes the page read it again. */
+  refreshOn: readonly string[];
+  everyMs: number;
+}
+
+interface Reading {
+  source: Source;
+  state: SourceState;
+  /** Counts requests: an answer to an earlier one is dropped. */
+  asked: number;
+  timer: ReturnType<typeof setTimeout> | undefined;
+  /** Resolved when the present request has ended. */
+  ends: ((state: SourceState) => void)[];
+  /** Inputs of the next request, where an action gives them. */
+  given: Outcome | undefined;
+}
+
+/** Typing a word must not lead to a request for each letter. */
+const PAUSE_MS = 150;
+/** A page reads again at most so often. */
+const LEAST_MS = 1_000;
+
+/** Reads the data of a page: what is wanted at the same moment, by one request. */
+export class Sources {
+  readonly #bindings: Bindings;
+  readonly #client: Pick<PageClient, 'read'>;
+  readonly #readings = new Map<string, Reading>();
+  readonly #ends: (() => void)[] = [];
+  readonly #abort = new AbortController();
+  #due = new Set<Reading>();
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #isOpen = false;
+
+  constructor(bindings: Bindings, client: Pick<PageClient, 'read'>) {
+    this.#bindings = bindings;
+    this.#client = client;
+  }
+
+  add(source: Source): void {
+    const reading: Reading = { source, state: IDLE, asked: 0, timer: undefined, ends: [], given: undefined };
+    this.#readings.set(source.id, reading);
+    source.onState(IDLE);
+    this.#bindings.define(inputsID(source.id), source.inputs);
+    this.#bindings.define(
+      triggerID(source.id),
+      source.refreshOn.map((name) => `{{${name}}}`),
+    );
+  }
+
+  /** Reads what is read at first, and begins to follow changes. */
+  open(): void {
+    this.#isOpen = true;
+    for (const reading of this.#readings.values()) {
+      const { id, isAtOpening, isReactive, refreshOn } = reading.source;
+      this.#bindings.read(inputsID(id));
+      this.#bindings.read(triggerID(id));
+      const again = () => this.#want(reading, PAUSE_MS);
+      if (isReactive) this.#ends.push(this.#bindings.observe(inputsID(id), again));
+      else
+        this.#ends.push(
+          this.#bindings.observe(inputsID(id), () => reading.state.status === 'loading' && this.#want(reading, 0)),
+        );
+      if (refreshOn.length > 0) this.#ends.push(this.#bindings.observe(triggerID(id), again));
+      if (isAtOpening) this.#want(reading, 0);
+    }
+  }
+
+  close(): void {
+    this.#isOpen = false;
+    this.#abort.abort();
+    clearTimeout(this.#timer);
+    for (const end of this.#ends) end();
+    for (const { timer } of this.#readings.values()) clearTimeout(timer);
+  }
+
+  has(id: string): boolean {
+    return this.#readings.has(id);
+  }
+
+  /** Reads one again now: by an event, with these values for inputs that the page leaves open. Answers how it has ended. */
+  async refresh(id: string, { given = {}, event }: { given?: Values; event?: unknown } = {}): Promise<SourceState> {
+    const reading = this.#readings.get(id);
+    if (!reading) throw new Error(`This page has no query “${id}”`);
+    const own = Object.entries(reading.source.inputs).filter(([key]) => !Object.hasOwn(given, key));
+    const { value, ...more } = await this.#bindings.once(Object.fromEntries(own), { event });
+    reading.given = { ...more, value: { ...(isObject(value) && value), ...given } };
+    return new Promise((resolve) => {
+      reading.ends.push(resolve);
+      this.#want(reading, 0);
+    });
+  }
+
+  refreshAll(): void {
+    for (const reading of this.#readings.values()) if (reading.source.isAtOpening) this.#want(reading, 0);
+  }
+
+  #want(reading: Reading, pauseMs: number): void {
+    if (!this.#isOpen) return;
+    reading.asked += 1;
+    clearTimeout(reading.timer);
+    this.#due.add(reading);
+    this.#show(reading, {
+      ...reading.state,
+      status: 'loading',
+      isLoading: true,
+      isStale: reading.state.data !== undefined,
+    });
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#send(), pauseMs);
+  }
+
+  #send(): void {
+    const due = [...this.#due];
+    this.#due = new Set();
+    const sent = due.flatMap((reading) => {
+      const { value, faults, isPending } = reading.given ?? this.#bindings.read(inputsID(reading.source.id));
+      reading.given = undefined;
+      // Code is still at work on its inputs: their change wants it again.
+      if (isPending) return [];
+      const [fault] = faults;
+      if (fault) {
+        this.#fail(reading, {
+          code: 'INPUT',
+          message: `An input cannot be computed: {{${fault.source}}} ${fault.message}`,
+        });
+        return [];
+      }
+      const inputs = isObject(value) ? withoutUndefined(value) : {};
+      return [{ reading, asked: reading.asked, wanted: reading.source.wanted(inputs) }];
+    });
+    if (sent.length === 0) return;
+    const onAnswer = (answer: Answer) => {
+      const one = sent[answer.at];
+      if (one && one.asked === one.reading.asked) this.#take(one.reading, answer);
+    };
+    this.#client
+      .read(
+        sent.map(({ wanted }) => wanted),
+        onAnswer,
+        this.#abort.signal,
+      )
+      .then(
+        () => this.#failRest(sent, 'The server sent no answer'),
+        (error) => this.#failRest(sent, error instanceof Error ? error.message : String(error), error),
+      );
+  }
+
+  #failRest(sent: readonly { reading: Reading; asked: number }[], message: string, error?: unknown): void {
+    if (this.#abort.signal.aborted) return;
+    const code = isObject(error) && typeof error.code === 'string' ? error.code : 'UNAVAILABLE';
+    for (const { reading, asked } of sent)
+      if (asked === reading.asked && reading.state.status === 'loading') this.#fail(reading, { code, message });
+  }
+
+  #take(reading: Reading, answer: Answer): void {
+    if (answer.error) return this.#fail(reading, answer.error);
+    this.#show(reading, { ...answer.answer, status: 'ready', isLoading: false, isStale: false, error: null });
+    this.#ended(reading);
+  }
+
+  #fail(reading: Reading, error: Refused): void {
+    const data = error.code === 'PERMISSION_DENIED' ? undefined : reading.state.data;
+    this.#show(reading, {
+      ...reading.state,
+      data,
+      status: 'failed',
+      isLoading: false,
+      isStale: data !== undefined,
+      error,
+    });
+    this.#ended(reading);
+  }
+
+  #ended(reading: Reading): void {
+    for (const end of reading.ends.splice(0)) end(reading.state);
+    const { everyMs } = reading.source;
+    // A refusal is an entry of the audit trail each time.
+    if (everyMs <= 0 || reading.state.error?.code === 'PERMISSION_DENIED') return;
+    reading.timer = setTimeout(() => this.#tick(reading), Math.max(everyMs, LEAST_MS));
+  }
+
+  /** Nobody looks at a page in the background. */
+  #tick(reading: Reading): void {
+    if (typeof document === 'undefined' || !document.hidden) this.#want(reading, 0);
+    else reading.timer = setTimeout(() => this.#tick(reading), LEAST_MS);
+  }
+
+  #show(reading: Reading, state: SourceState): void {
+    reading.state = state;
+    reading.source.onState(state);
+  }
+}
+
+const inputsID = (id: string) => `inputs of ${id}`;
+const triggerID = (id: string) => `trigger of ${id}`;
+
+function withoutUndefined(value: Values): Values {
+  return Object.fromEntries(Object.entries(value).filter(([, one]) => one !== undefined));
+}
+
+/** A data source of a page's config. */
+export function querySource(given: Values, onState: Source['onState']): Source {
+  const { alias, inputValues, triggerMode, refreshOn, refetchInterval } = given;
+  const own = isObject(inputValues) ? inputValues : {};
+  // Those without an expression are fixed by the page: the server has them.
+  const open = Object.entries(own).filter(([, value]) => compile(value).node.kind !== 'fixed');
+  return {
+    ...{ id: String(alias), onState, inputs: Object.fromEntries(open) },
+    wanted: (values) => ({ kind: 'query', alias: String(alias), inputValues: values }),
+    isAtOpening: triggerMode !== 'manual',
+    isReactive: triggerMode === 'reactive',
+    refreshOn: Array.isArray(refreshOn) ? refreshOn.filter((name) => typeof name === 'string') : [],
+    everyMs: typeof refetchInterval === 'number' ? refetchInterval : 0,
+  };
+}
+
+/** The queries that a widget binds itself: they read variables of the page as `state`. */
+export function widgetSource(
+  { widgetKey, dataQueries, refreshInterval }: { widgetKey: string; dataQueries: unknown; refreshInterval: number },
+  onState: Source['onState'],
+): Source {
+  const { names } = compile(dataQueries);
+  const read = names.flatMap(({ root, key }) => (root === 'variables' && key !== null ? [key] : []));
+  return {
+    ...{ id: widgetKey, onState, isAtOpening: true, isReactive: true, refreshOn: [], everyMs: refreshInterval * 1_000 },
+    inputs: Object.fromEntries(read.map((key) => [key, `{{variables[${JSON.stringify(key)}]}}`])),
+    wanted: (state) => ({ kind: 'widget', widgetKey, state }),
+  };
+}

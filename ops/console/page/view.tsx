@@ -1,0 +1,101 @@
+import './page.css';
+import { Button, CloseButton, Group, Modal, Stack, Text } from '@mantine/core';
+import { type ReactNode, useEffect, useState } from 'react';
+import { Notice } from '../ui/notice.tsx';
+import { DashboardLayout, PageLayout } from './layout/layout.tsx';
+import { createCodeSandbox } from './sandbox/code.ts';
+import type { PageClient } from './state/client.ts';
+import { type PageContent, PageState, type Told } from './state/page-state.ts';
+import type { Memory } from './state/runs.ts';
+import { PageContext, usePage, useStore } from './widgets/page-context.ts';
+
+interface Props {
+  content: PageContent;
+  client: PageClient;
+  memory: Memory;
+  isDashboard?: boolean;
+  /** Another number reads all data again. */
+  refreshes: number;
+}
+
+/** A page with its widgets. Another content is another page: its values begin anew. */
+export function PageView({ content, client, memory, isDashboard = false, refreshes }: Props) {
+  const [page, setPage] = useState<PageState>();
+  useEffect(() => {
+    const code = createCodeSandbox();
+    const opened = new PageState(content, { client, code, memory });
+    opened.open();
+    setPage(opened);
+    return () => {
+      opened.close();
+      code[Symbol.dispose]();
+    };
+  }, [content, client, memory]);
+  useEffect(() => {
+    if (refreshes > 0) page?.sources.refreshAll();
+  }, [page, refreshes]);
+  if (!page) return null;
+  return (
+    <PageContext value={page}>
+      <div className="page">
+        {isDashboard ? <DashboardLayout /> : <PageLayout />}
+        {content.widgets.length === 0 && <p className="page-nothing">This page has no widgets yet.</p>}
+      </div>
+      <ToldThings />
+      <Question />
+    </PageContext>
+  );
+}
+
+/** Messages of actions, which go by themselves unless they tell of a failure. */
+function ToldThings(): ReactNode {
+  const page = usePage();
+  const told = useStore(page.told);
+  return (
+    <div className="page-told" role="status" aria-live="polite">
+      {told.map((one) => (
+        <OneTold key={one.id} told={one} />
+      ))}
+    </div>
+  );
+}
+
+const SHOWN_MS = 6_000;
+
+function OneTold({ told: { id, tone, text } }: { told: Told }) {
+  const page = usePage();
+  useEffect(() => {
+    if (tone === 'bad') return;
+    const timer = setTimeout(() => page.untell(id), SHOWN_MS);
+    return () => clearTimeout(timer);
+  }, [page, id, tone]);
+  return (
+    <Notice tone={tone}>
+      <Group wrap="nowrap" justify="space-between" align="start" gap="xs">
+        <bdi>{text}</bdi>
+        <CloseButton size="sm" aria-label="Close the message" onClick={() => page.untell(id)} />
+      </Group>
+    </Notice>
+  );
+}
+
+function Question() {
+  const page = usePage();
+  const asked = useStore(page.asked);
+  if (!asked) return null;
+  return (
+    <Modal opened title="Please confirm" onClose={() => asked.answer(false)}>
+      <Stack>
+        <Text className="breaks">
+          <bdi>{asked.question}</bdi>
+        </Text>
+        <Group justify="flex-end">
+          <Button variant="default" onClick={() => asked.answer(false)} data-autofocus>
+            Cancel
+          </Button>
+          <Button onClick={() => asked.answer(true)}>Yes, go on</Button>
+        </Group>
+      </Stack>
+    </Modal>
+  );
+}

@@ -1,0 +1,40 @@
+import { Button } from '@mantine/core';
+import { useState } from 'react';
+import { flag, type Properties, text, usePage, type WidgetProps } from '../page-context.ts';
+
+const variants: Readonly<Record<string, object>> = {
+  danger: { color: 'red.9' },
+  success: { color: 'green.9' },
+  warning: { color: 'orange.9' },
+  neutral: { variant: 'default' },
+};
+
+export function ButtonWidget({ widgetKey, title, properties }: WidgetProps) {
+  const page = usePage();
+  const [isBusy, setBusy] = useState(false);
+  const press = async () => {
+    const question = text(properties.confirmation);
+    if (question !== '' && !(await page.ask(question))) return;
+    setBusy(true);
+    try {
+      await page.fire(widgetKey, 'onClick');
+      await page.fire(widgetKey, 'onSubmit');
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <Button
+      {...variantOf(properties)}
+      disabled={flag(properties.isDisabled)}
+      loading={isBusy}
+      onClick={() => void press()}
+    >
+      <bdi>{text(properties.label, title)}</bdi>
+    </Button>
+  );
+}
+
+function variantOf({ variant }: Properties): object {
+  return variants[text(variant)] ?? {};
+}

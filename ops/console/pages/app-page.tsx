@@ -1,0 +1,74 @@
+import { Button, Skeleton } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { useLocation, useNavigate, useParams } from '@tanstack/react-router';
+import { useMemo, useState } from 'react';
+import { memoryOf } from '../apps/memory.ts';
+import { appPageClient } from '../apps/page-client.ts';
+import { paramsOf } from '../apps/view.ts';
+import { appPageContentRead } from '../client/app-pages.ts';
+import { errorInPlaceOf } from '../client/error-in-place.ts';
+import { meRead } from '../client/reads.ts';
+import { PageView } from '../page/view.tsx';
+import { Icon } from '../ui/icon.tsx';
+import { Notice } from '../ui/notice.tsx';
+import { PageTitle } from '../ui/page.tsx';
+import { Problem } from '../ui/problem.tsx';
+
+/** An app page, as its viewers see it. */
+export function AppPagePage() {
+  const ids = useParams({ from: '/shell/t/$tenantID/pages/$appPageID' });
+  const { tenantID, appPageID } = ids;
+  const navigate = useNavigate();
+  const { searchStr } = useLocation();
+  const [refreshes, setRefreshes] = useState(0);
+  const read = useQuery(appPageContentRead({ tenantID, appPageID }));
+  const me = useQuery(meRead);
+  const { data } = read;
+  const content = useMemo(() => {
+    if (!data || !me.data) return undefined;
+    const { appPage, widgets } = data;
+    const { email, userID, userName } = me.data as { email?: string; userID?: string; userName?: string };
+    return {
+      ...{ id: appPageID, title: appPage.appPageTitle, config: appPage.appPageConfig, widgets },
+      ...{ viewer: { email, userID, name: userName }, params: paramsOf(searchStr) },
+    };
+  }, [data, me.data, appPageID, searchStr]);
+  const client = useMemo(
+    () =>
+      appPageClient({
+        tenantID,
+        appPageID,
+        openPage: (other, params) =>
+          void navigate({
+            to: '/t/$tenantID/pages/$appPageID',
+            params: { tenantID, appPageID: other },
+            search: params as never,
+          }),
+      }),
+    [tenantID, appPageID, navigate],
+  );
+  const memory = useMemo(() => memoryOf(appPageID), [appPageID]);
+  const refresh = () => {
+    void read.refetch();
+    setRefreshes((count) => count + 1);
+  };
+  const error = errorInPlaceOf(read, me);
+  const title = data?.appPage.appPageTitle ?? 'Page';
+  return (
+    <>
+      <PageTitle key={appPageID} title={title}>
+        <Button variant="default" size="xs" leftSection={<Icon name="again" />} onClick={refresh}>
+          Refresh
+        </Button>
+      </PageTitle>
+      {data?.appPage.isDraft && (
+        <Notice tone="wait" title="Draft">
+          This page is a draft: it runs nothing until it is none any more.
+        </Notice>
+      )}
+      {error && <Problem error={error} onRetry={() => void read.refetch()} />}
+      {!content && !error && <Skeleton h={320} />}
+      {content && !error && <PageView {...{ content, client, memory, refreshes }} />}
+    </>
+  );
+}
