@@ -1,4 +1,5 @@
 import { readPageData, readWidgetFile, readWidgetsData, uploadWidgetFile } from '../client/app-pages.ts';
+import { readPageRun, watchBridge } from '../client/page-runs.ts';
 import { runDataQuery } from '../client/queries-of-tenant.ts';
 import type { Answer, PageClient, Wanted } from '../page/state/client.ts';
 import { widgetOf } from './widget-key.ts';
@@ -54,17 +55,29 @@ export function dashboardClient(host: Host): PageClient {
   };
 }
 
+function requirePage(appPageID: string | undefined): string {
+  if (appPageID === undefined) throw new Error('A dashboard has no workflows of its own');
+  return appPageID;
+}
+
 /** As many widgets as one request may ask for. */
 const AT_ONCE = 50;
 
-function commonClient({ tenantID, openPage }: Host): Omit<PageClient, 'read'> {
+function commonClient({ tenantID, appPageID, openPage }: Host & { appPageID?: string }): Omit<PageClient, 'read'> {
   return {
     openPage,
     async runQuery(dataQueryID, inputValues) {
       return queryAnswer(await runDataQuery({ tenantID, dataQueryID }, inputValues));
     },
-    watchRun() {
-      throw new Error('Workflows are not started here yet');
+    watchRun({ widgetKey, workflow, inputs, instanceID }, onState) {
+      const slot = 'alias' in workflow ? workflow.alias : workflow.workflowID;
+      const start =
+        'workflowID' in workflow ? workflow : { appPageID: requirePage(appPageID), workflowAlias: workflow.alias };
+      // A widget that starts two workflows shows both.
+      const widgetID = `${widgetKey}~${encodeURIComponent(slot)}`.slice(0, 255);
+      return watchBridge({ tenantID, widgetID, start, instanceID, inputs }, onState, (appPageInstanceID) =>
+        readPageRun({ tenantID, appPageID: requirePage(appPageID), appPageInstanceID }),
+      );
     },
     upload: (file) => uploadWidgetFile(tenantID, file),
     async fileAddress(src) {

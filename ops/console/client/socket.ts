@@ -20,7 +20,28 @@ interface Joined {
   error?: Refusal;
 }
 
+interface Connected extends Joined {
+  instanceID?: string;
+  status?: string;
+}
+
+/** To start a run for a widget, or to attach a widget to one. */
+interface WidgetConnect {
+  widgetID: string;
+  tenantID: string;
+  mode: 'execute' | 'subscribe';
+  workflowID?: string;
+  appPageID?: string;
+  workflowAlias?: string;
+  inputParams?: object;
+  idempotencyKey?: string;
+  instanceID?: string;
+  lastSeq?: number;
+}
+
 interface ClientEvents {
+  widget_workflow_connect: (payload: WidgetConnect, answer: (connected: Connected) => void) => void;
+  widget_workflow_disconnect: (payload: { widgetID: string }) => void;
   workflow_run_join: (payload: { instanceID: string; lastSeq: number }, answer: (joined: Joined) => void) => void;
   join_room: (room: string, answer: (joined: Joined) => void) => void;
   leave_room: (room: string) => void;

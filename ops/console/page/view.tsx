@@ -1,6 +1,6 @@
 import './page.css';
 import { Button, CloseButton, Group, Modal, Stack, Text } from '@mantine/core';
-import { type ReactNode, useEffect, useState } from 'react';
+import { type ComponentType, type ReactNode, useEffect, useState } from 'react';
 import { Notice } from '../ui/notice.tsx';
 import { DashboardLayout, PageLayout } from './layout/layout.tsx';
 import { createCodeSandbox } from './sandbox/code.ts';
@@ -8,18 +8,20 @@ import type { PageClient } from './state/client.ts';
 import { type PageContent, PageState, type Told } from './state/page-state.ts';
 import type { Memory } from './state/runs.ts';
 import { PageContext, usePage, useStore } from './widgets/page-context.ts';
+import { QuestionContext, type QuestionProps } from './widgets/runs-of.tsx';
 
 interface Props {
   content: PageContent;
   client: PageClient;
   memory: Memory;
   isDashboard?: boolean;
+  Question: ComponentType<QuestionProps>;
   /** Another number reads all data again. */
   refreshes: number;
 }
 
 /** A page with its widgets. Another content is another page: its values begin anew. */
-export function PageView({ content, client, memory, isDashboard = false, refreshes }: Props) {
+export function PageView({ content, client, memory, isDashboard = false, refreshes, Question }: Props) {
   const [page, setPage] = useState<PageState>();
   useEffect(() => {
     const code = createCodeSandbox();
@@ -37,12 +39,14 @@ export function PageView({ content, client, memory, isDashboard = false, refresh
   if (!page) return null;
   return (
     <PageContext value={page}>
-      <div className="page">
-        {isDashboard ? <DashboardLayout /> : <PageLayout />}
-        {content.widgets.length === 0 && <p className="page-nothing">This page has no widgets yet.</p>}
-      </div>
-      <ToldThings />
-      <Question />
+      <QuestionContext value={Question}>
+        <div className="page">
+          {isDashboard ? <DashboardLayout /> : <PageLayout />}
+          {content.widgets.length === 0 && <p className="page-nothing">This page has no widgets yet.</p>}
+        </div>
+        <ToldThings />
+        <Confirmation />
+      </QuestionContext>
     </PageContext>
   );
 }
@@ -79,7 +83,7 @@ function OneTold({ told: { id, tone, text } }: { told: Told }) {
   );
 }
 
-function Question() {
+function Confirmation() {
   const page = usePage();
   const asked = useStore(page.asked);
   if (!asked) return null;

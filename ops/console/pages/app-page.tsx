@@ -4,6 +4,7 @@ import { useLocation, useNavigate, useParams } from '@tanstack/react-router';
 import { useMemo, useState } from 'react';
 import { memoryOf } from '../apps/memory.ts';
 import { appPageClient } from '../apps/page-client.ts';
+import { Question } from '../apps/question.tsx';
 import { paramsOf } from '../apps/view.ts';
 import { appPageContentRead } from '../client/app-pages.ts';
 import { errorInPlaceOf } from '../client/error-in-place.ts';
@@ -68,7 +69,7 @@ export function AppPagePage() {
       )}
       {error && <Problem error={error} onRetry={() => void read.refetch()} />}
       {!content && !error && <Skeleton h={320} />}
-      {content && !error && <PageView {...{ content, client, memory, refreshes }} />}
+      {content && !error && <PageView {...{ content, client, memory, refreshes, Question }} />}
     </>
   );
 }

@@ -4,6 +4,7 @@ import { useLocation, useNavigate, useParams } from '@tanstack/react-router';
 import { useMemo, useState } from 'react';
 import { memoryOf } from '../apps/memory.ts';
 import { dashboardClient } from '../apps/page-client.ts';
+import { Question } from '../apps/question.tsx';
 import { paramsOf } from '../apps/view.ts';
 import { dashboardContentRead } from '../client/app-pages.ts';
 import { errorInPlaceOf } from '../client/error-in-place.ts';
@@ -64,7 +65,7 @@ export function DashboardPage() {
       </PageTitle>
       {error && <Problem error={error} onRetry={() => void read.refetch()} />}
       {!content && !error && <Skeleton h={320} />}
-      {content && !error && <PageView {...{ content, client, memory, refreshes }} isDashboard />}
+      {content && !error && <PageView {...{ content, client, memory, refreshes, Question }} isDashboard />}
     </>
   );
 }

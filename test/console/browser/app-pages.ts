@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
-import { aDataQuery, aMember, aWidget, aWorkflow, chain } from '#test/support/factories.ts';
-import { expectAccessible, forgetRefusals, HOSTILE, type Stage } from './stage.ts';
+import { aDataQuery, aMember, aWidget, aWorkflow } from '#test/support/factories.ts';
+import { graph } from '#test/support/graphs.ts';
+import { expectAccessible, HOSTILE, type Stage } from './stage.ts';
 
 type Row = Record<string, unknown>;
 
@@ -169,5 +170,249 @@ export function appPageTests(stage: () => Stage): void {
     await page.getByText('Closes at six').waitFor({ state: 'detached' });
     expect(faults).toEqual([]);
     await page.close();
+  });
+
+  test('what is entered is read by queries, variables and actions; a workflow is started, asks in the page, and survives a reload', async () => {
+    const { cluster, tenant, page, go, path, faults } = stage();
+    const counted = await aDataQuery(cluster, {
+      tenant,
+      query: {
+        query: 'select {{inputs.who}}::text as who, {{inputs.count}}::int * 2 as twice',
+        inputDefinitions: [{ key: 'who' }, { key: 'count', type: 'number' }],
+      },
+    });
+    const workflow = await aWorkflow(cluster, {
+      ...{ tenant, title: 'Approval' },
+      ...graph(
+        {
+          start: { type: 'start' },
+          ask: {
+            ...{ type: 'dataCollection', title: 'Why?' },
+            formSchema: { type: 'object', required: ['why'], properties: { why: { type: 'string', title: 'Reason' } } },
+          },
+          end: { type: 'end', outputParameters: [{ name: 'who', sourceVariable: '{{ctx.input.who}}' }] },
+        },
+        ['start>ask', 'ask:output>end'],
+      ),
+    });
+    const options = ['open', { value: 'paid', label: 'Paid already' }];
+    const { id, keys } = await aPage('Approvals', {
+      rows: [
+        [
+          ['who', 'text-input', { label: 'Who', defaultValue: 'Ada', isRequired: true }],
+          [
+            'search',
+            'search-input',
+            { label: 'Find', debounceMs: 0 },
+            { onSearch: [{ type: 'SET_VARIABLE', key: 'found', value: '{{event.search}}' }] },
+          ],
+          ['state', 'select', { label: 'State', options }],
+          ['states', 'multi-select', { label: 'States', options, defaultValue: ['open'] }],
+        ],
+        [
+          ['day', 'date-picker', { label: 'Day', defaultValue: '2026-03-02' }],
+          ['period', 'date-range-picker', { label: 'Period', defaultValue: '2026-03-02', defaultEnd: '2026-03-05' }],
+          ['count', 'slider', { label: 'Count', min: 1, max: 9, defaultValue: '3' }],
+          ['file', 'file-upload', { label: 'Receipt' }],
+        ],
+        [
+          ['sure', 'checkbox', { label: 'Sure' }],
+          ['fast', 'switch', { label: 'Fast', isOn: true }],
+          [
+            'way',
+            'radio-group',
+            { label: 'Way', options: ['post', 'courier'], defaultValue: 'post', direction: 'row' },
+          ],
+          [
+            'said',
+            'text',
+            {
+              content:
+                '{{queries.counted.data | first | json}} {{widgets.state.value}} {{variables.found}} {{widgets.period.value.end}} {{widgets.sure.value | yesno}}',
+            },
+          ],
+        ],
+        [
+          [
+            'tabs',
+            'tabs',
+            {
+              tabs: [
+                { key: 'a', label: 'First' },
+                { key: 'b', label: 'Second' },
+              ],
+            },
+          ],
+          [
+            'add',
+            'button',
+            { label: 'Add one', confirmation: 'Really add one?' },
+            {
+              onClick: [
+                { type: 'SET_VARIABLE', key: 'total', value: '{{variables.total | plus: 1}}' },
+                { type: 'EXECUTE_QUERY', alias: 'byHand', inputValues: { count: '{{variables.total}}' } },
+                { type: 'SHOW_TOAST', message: 'Twice is {{event.result[0].twice}}', variant: 'success' },
+              ],
+            },
+          ],
+          [
+            'bad',
+            'button',
+            { label: 'Fail' },
+            {
+              onClick: [
+                { type: 'EXECUTE_QUERY', alias: 'nothing' },
+                { type: 'SHOW_TOAST', message: 'never' },
+              ],
+            },
+          ],
+        ],
+        [
+          [
+            'form',
+            'form',
+            {
+              submitLabel: 'Ask for it',
+              fields: [
+                { key: 'name', label: 'Name', isRequired: true },
+                { key: 'amount', label: 'Amount', type: 'number' },
+              ],
+            },
+            {
+              onSubmit: [{ type: 'TRIGGER_WORKFLOW', alias: 'approve', inputValues: { who: '{{event.values.name}}' } }],
+            },
+          ],
+          ['progress', 'text', { content: 'Run: {{workflows.approve.status}} {{workflows.approve.output.who}}' }],
+        ],
+      ],
+      more: {
+        variables: [
+          { key: 'total', type: 'number', defaultValue: 1 },
+          { key: 'found', type: 'string' },
+        ],
+        dataSources: [
+          {
+            alias: 'counted',
+            type: 'query',
+            queryID: counted.id,
+            triggerMode: 'reactive',
+            inputValues: { who: '{{widgets.who.value}}', count: '{{widgets.count.value}}' },
+          },
+          {
+            alias: 'byHand',
+            type: 'query',
+            queryID: counted.id,
+            triggerMode: 'manual',
+            inputValues: { who: 'x', count: '{{event.count}}' },
+          },
+          { alias: 'approve', type: 'workflow', workflowID: workflow.id, inputValues: { who: '{{event.who}}' } },
+        ],
+      },
+    });
+    await go(path(`/pages/${id}`));
+    const part = (name: string) =>
+      page.locator('section.page-widget').nth(keys.findIndex((key) => key.endsWith(`_${name}`)));
+    await part('said').getByText('"who": "Ada", "twice": 6').waitFor();
+    await page.getByRole('textbox', { name: 'Who' }).fill('Grace');
+    await part('said').getByText('"who": "Grace"').waitFor();
+    await page
+      .getByRole('textbox', { name: 'State', exact: true })
+      .or(page.getByRole('combobox', { name: 'State', exact: true }))
+      .first()
+      .click();
+    await page.getByRole('option', { name: 'Paid already' }).click();
+    await page.getByRole('searchbox', { name: 'Find' }).fill('lamp');
+    await page.getByRole('checkbox', { name: 'Sure' }).check();
+    await page.getByLabel('Period, to').fill('2026-03-09');
+    await part('said')
+      .getByText(/paid lamp 2026-03-09 yes/)
+      .waitFor();
+    await page.getByRole('slider', { name: 'Count' }).press('End');
+    await part('said').getByText('"twice": 18').waitFor();
+    await part('file')
+      .locator('input[type=file]')
+      .setInputFiles({ name: 'receipt.txt', mimeType: 'text/plain', buffer: Buffer.from('paid') });
+    await part('file').getByText('receipt.txt').waitFor();
+    await page.getByRole('tab', { name: 'Second' }).click();
+
+    // A question comes first; no is no.
+    const dialog = page.getByRole('dialog');
+    await page.getByRole('button', { name: 'Add one' }).click();
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
+    await page.getByRole('button', { name: 'Add one' }).click();
+    await dialog.getByRole('button', { name: 'Yes, go on' }).click();
+    await page.getByText('Twice is 4').waitFor();
+    await page.getByRole('button', { name: 'Fail' }).click();
+    await page.getByText('This page has no query “nothing”').waitFor();
+    expect(await page.getByText('never').count()).toBe(0);
+    await expectAccessible(page, { name: 'app-page-inputs', shows: 'Approvals' });
+
+    // A workflow: started by the form, its question answered after a reload.
+    await part('form').getByRole('button', { name: 'Ask for it' }).click();
+    await part('form').getByText('is required').waitFor();
+    await part('form').getByRole('textbox', { name: 'Name' }).fill('Lin');
+    await part('form').getByRole('button', { name: 'Ask for it' }).click();
+    await part('form').getByRole('textbox', { name: 'Reason' }).waitFor();
+    await part('progress').getByText('Run: WAITING').waitFor();
+    await page.reload();
+    await part('form').getByRole('textbox', { name: 'Reason' }).fill('Because');
+    await expectAccessible(page, { name: 'app-page-run', shows: 'Approvals', schemes: ['light'] });
+    await part('form').getByRole('button', { name: 'Send' }).click();
+    await part('progress').getByText('Run: COMPLETED Lin').waitFor();
+    const { rows } = await cluster.pool.query(
+      "select caller ->> 'origin' as origin from workflow_instance where workflow_id = $1",
+      [workflow.id],
+    );
+    expect(rows).toEqual([{ origin: 'appPage' }]);
+    await part('form').getByRole('button', { name: 'Close' }).click();
+    expect(faults).toEqual([]);
+  });
+
+  test('a dashboard is drawn by its grid, below one another on a telephone, and shows only widgets that its viewer may execute', async () => {
+    const { cluster, tenant, page, go, path, open } = stage();
+    const query = await aDataQuery(cluster, { tenant, query: 'select 7 as n' });
+    const bound = { dataQueries: [{ dataQueryID: query.id }] };
+    const { id: table } = await aWidget(cluster, { tenant, type: 'table', config: bound });
+    const { id: stat } = await aWidget(cluster, {
+      tenant,
+      type: 'stat',
+      config: { properties: { label: 'Fixed', value: '12' } },
+    });
+    const widgets = [`widget_${table}_1`, `widget_${stat}_2`];
+    const [one, two] = widgets;
+    const dashboardConfig = {
+      widgets,
+      layouts: {
+        md: [
+          { i: one, x: 5, y: 0, w: 5, h: 4 },
+          { i: two, x: 0, y: 0, w: 5, h: 2 },
+        ],
+      },
+    };
+    const client = cluster.as(tenant.creator).in(tenant);
+    const { dashboardID } = (await client.post('T/dashboards', { dashboardTitle: 'Board', dashboardConfig })).body
+      .dashboard;
+    await go(path('/pages?kind=dashboards'));
+    await expectAccessible(page, { name: 'pages', shows: 'Board' });
+    await go(path(`/dashboards/${dashboardID}`));
+    await page.setViewportSize({ width: 1280, height: 800 });
+    await page.getByRole('cell', { name: '7' }).waitFor();
+    const left = async () =>
+      Promise.all(
+        ['Fixed', '7'].map(async (text) => (await page.getByText(text, { exact: true }).first().boundingBox())?.x ?? 0),
+      );
+    const [fixed = 0, seven = 0] = await left();
+    expect(seven - fixed).toBeGreaterThan(300);
+    await expectAccessible(page, { name: 'dashboard', shows: 'Fixed' });
+    const viewer = await aMember(cluster, {
+      tenant,
+      can: ['dashboard.read'],
+      rules: [{ object: `widget:${stat}`, action: 'execute' }],
+    });
+    const theirs = await open(viewer);
+    await go(path(`/dashboards/${dashboardID}`), theirs);
+    await theirs.getByText('This widget is gone, or you may not see it').waitFor();
+    await theirs.getByText('Fixed').waitFor();
+    await theirs.close();
   });
 }

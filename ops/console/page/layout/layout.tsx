@@ -76,7 +76,7 @@ export function DashboardLayout() {
       {width > 0 &&
         order.map((widgetKey) => {
           const cell = cells.get(widgetKey);
-          const at: CSSProperties = place
+          const at: CSSProperties = cell
             ? { gridColumn: `${cell.x + 1} / span ${cell.w}`, gridRow: `${cell.y + 1} / span ${cell.h}` }
             : {};
           return (

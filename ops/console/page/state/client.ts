@@ -1,3 +1,5 @@
+import type { RunStatus } from '../../client/types.ts';
+
 /** The server as a page needs it. The host gives it: the console, and others that show pages. */
 
 /** A widget as it stands on a page. */
@@ -34,12 +36,13 @@ export type Answer = { at: number } & ({ answer: QueryAnswer; error?: undefined 
 /** A run that a page has started, as its viewer may see it. */
 export interface RunState {
   instanceID: string;
-  status: string;
+  status: RunStatus;
   output: unknown;
   error: Refused | null;
   /** Nodes that have ended; empty for a viewer who may not read the workflow. */
   steps: readonly RunStep[];
-  isLost: boolean;
+  /** The question that the run waits for. */
+  questionID: string | null;
 }
 
 export interface RunStep {

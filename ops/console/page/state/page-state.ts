@@ -4,6 +4,7 @@ import { compile } from '../bindings/compile.ts';
 import { Bindings, type CodeRunner } from '../bindings/graph.ts';
 import { runActions } from './actions.ts';
 import type { PageClient, PlacedWidget } from './client.ts';
+import { initialValues } from './initial-values.ts';
 import { type Memory, Runs } from './runs.ts';
 import { IDLE, querySource, type SourceState, Sources, widgetSource } from './sources.ts';
 import { createStore, type Store } from './store.ts';
@@ -61,6 +62,8 @@ export class PageState {
   readonly #methods = new Map<string, () => void>();
   readonly #exposed = new Map<string, Store<Values>>();
   readonly #firing = new Map<string, Firing>();
+  readonly #entered = new Set<string>();
+  readonly #ends: (() => void)[] = [];
   #last = 0;
 
   constructor(content: PageContent, { client, code, memory }: Needs) {
@@ -75,11 +78,13 @@ export class PageState {
   }
 
   open(): void {
+    for (const widget of this.#widgets.values()) this.#begin(widget);
     this.sources.open();
     this.runs.open();
   }
 
   close(): void {
+    for (const end of this.#ends) end();
     this.sources.close();
     this.runs.close();
   }
@@ -109,6 +114,18 @@ export class PageState {
     const known = this.#exposed.get(key) ?? createStore<Values>({});
     this.#exposed.set(key, known);
     return known;
+  }
+
+  /** Sets what a person has entered: from now on, the initial value of the widget has no effect. */
+  enter(key: string, part: Values): void {
+    this.#entered.add(key);
+    this.expose(key, part);
+  }
+
+  /** Back to the values before anything was entered. */
+  clear(key: string): void {
+    this.#entered.delete(key);
+    this.#showInitial(key);
   }
 
   setVariable(key: string, value: unknown): void {
@@ -150,6 +167,7 @@ export class PageState {
     const act = this.#methods.get(`${key} ${method}`);
     if (act) act();
     else if (method === 'refresh') void this.refresh(key);
+    else if (method === 'clear' || method === 'reset') this.clear(key);
     else throw new Error(`The widget “${nameOrKey}” has no method “${method}” now`);
   }
 
@@ -216,6 +234,20 @@ export class PageState {
     });
   }
 
+  /** The initial values of a widget follow their expressions until a person enters others. */
+  #begin({ widgetKey }: PlacedWidget): void {
+    if (!this.#showInitial(widgetKey)) return;
+    const id = propertiesID(widgetKey);
+    this.#ends.push(this.bindings.observe(id, () => !this.#entered.has(widgetKey) && this.#showInitial(widgetKey)));
+  }
+
+  #showInitial(key: string): boolean {
+    const { value } = this.bindings.read(propertiesID(key));
+    const values = initialValues(this.#widgets.get(key)?.widgetType ?? '', isObject(value) ? value : {});
+    if (values) this.expose(key, values);
+    return values !== undefined;
+  }
+
   #declare(): void {
     const { config, viewer, params, id, title } = this.content;
     for (const [key, value] of Object.entries(viewer)) this.bindings.set('viewer', key, value);
@@ -257,7 +289,15 @@ export class PageState {
   }
 }
 
-const NOT_STARTED = { instanceID: null, status: null, output: null, error: null, steps: [], isRunning: false };
+const NOT_STARTED = {
+  instanceID: null,
+  status: null,
+  output: null,
+  error: null,
+  steps: [],
+  questionID: null,
+  isRunning: false,
+};
 
 export const propertiesID = (key: string) => `properties of ${key}`;
 const widgetID = (key: string) => `widget ${key}`;

@@ -82,6 +82,8 @@ export class Runs {
     onState: (state: RunState) => void = () => {},
   ) {
     this.#watched.get(slot)?.leave();
+    // There before its state is told for the first time.
+    this.#watched.set(slot, { target, leave: () => {} });
     const leave = this.#client.watchRun({ ...target, instanceID }, (state) => {
       this.#show({ ...state, slot, widgetKey: target.widgetKey });
       onState(state);

@@ -8,6 +8,7 @@ import { IDLE, type SourceState } from '../state/sources.ts';
 import { createStore, type Store } from '../state/store.ts';
 import { flag, text, usePage, useProperties, useStore } from './page-context.ts';
 import { kindOf } from './registry.ts';
+import { RunsOf } from './runs-of.tsx';
 
 /** A widget in its place, with what can be said of its data: that they come, are old, failed or are not allowed. */
 export function Widget({ widgetKey }: { widgetKey: string }) {
@@ -65,6 +66,7 @@ function Shown({ widget }: { widget: PlacedWidget }) {
       )}
       {!failed && <Outdated states={states} onRetry={again} />}
       <Faults faults={faults} />
+      <RunsOf widgetKey={widgetKey} />
     </section>
   );
 }

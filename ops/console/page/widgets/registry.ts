@@ -45,6 +45,19 @@ const kinds: Readonly<Record<string, WidgetKind>> = {
   video: kind(display, (all) => all.VideoWidget),
   'code-block': kind(display, (all) => all.CodeBlockWidget, panel),
   button: kind(input, (all) => all.ButtonWidget),
+  form: kind(input, (all) => all.FormWidget, panel),
+  'text-input': kind(input, (all) => all.TextInputWidget),
+  'search-input': kind(input, (all) => all.SearchInputWidget),
+  select: kind(input, (all) => all.SelectWidget),
+  'multi-select': kind(input, (all) => all.MultiSelectWidget),
+  'radio-group': kind(input, (all) => all.RadioGroupWidget),
+  checkbox: kind(input, (all) => all.CheckboxWidget),
+  switch: kind(input, (all) => all.SwitchWidget),
+  slider: kind(input, (all) => all.SliderWidget),
+  'date-picker': kind(input, (all) => all.DatePickerWidget),
+  'date-range-picker': kind(input, (all) => all.DateRangeWidget),
+  'file-upload': kind(input, (all) => all.FileUploadWidget),
+  tabs: kind(input, (all) => all.TabsWidget),
 };
 
 /** For a type without a picture of its own: the values that it has. */

@@ -12,7 +12,7 @@ export function ListWidget({ widgetKey, title, properties, data }: WidgetProps) 
   const { primaryKey = 'title', secondaryKey, imageKey } = properties;
   const isOpen = page.hasActions(widgetKey, 'onItemClick');
   const choose = (item: unknown) => {
-    page.expose(widgetKey, { selectedItem: item });
+    page.enter(widgetKey, { selectedItem: item });
     void page.fire(widgetKey, 'onItemClick', { item });
   };
   return (

@@ -50,18 +50,18 @@ export function TableWidget({ widgetKey, title, properties, data }: WidgetProps)
 
   const go = (next: number) => {
     setAt(next);
-    page.expose(widgetKey, { page: next + 1, pageSize: size, offset: next * size });
+    page.enter(widgetKey, { page: next + 1, pageSize: size, offset: next * size });
     void page.fire(widgetKey, 'onPageChange', { page: next + 1, pageSize: size });
   };
   const find = useDebouncedCallback((words: string) => {
     setAt(0);
-    page.expose(widgetKey, { search: words, page: 1, offset: 0 });
+    page.enter(widgetKey, { search: words, page: 1, offset: 0 });
     void page.fire(widgetKey, 'onSearch', { search: words });
   }, TYPING_MS);
   const sort = (key: string) => {
     const next = order?.key === key ? (order.isDown ? undefined : { key, isDown: true }) : { key, isDown: false };
     setOrder(next);
-    page.expose(widgetKey, { sortKey: next?.key ?? null, sortDirection: next ? (next.isDown ? 'desc' : 'asc') : null });
+    page.enter(widgetKey, { sortKey: next?.key ?? null, sortDirection: next ? (next.isDown ? 'desc' : 'asc') : null });
   };
   const choose = (row: Row, isChosen: boolean) => {
     const next = new Set(chosen);
@@ -69,7 +69,7 @@ export function TableWidget({ widgetKey, title, properties, data }: WidgetProps)
     else next.delete(row);
     setChosen(next);
     const selected = rows.filter((one) => next.has(one));
-    page.expose(widgetKey, { selectedRow: isChosen ? row : (selected.at(-1) ?? null), selectedRows: selected });
+    page.enter(widgetKey, { selectedRow: isChosen ? row : (selected.at(-1) ?? null), selectedRows: selected });
     if (isChosen) void page.fire(widgetKey, 'onRowSelect', { row, rows: selected });
   };
 

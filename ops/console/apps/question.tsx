@@ -1,0 +1,49 @@
+import { Paper, Skeleton, Stack, Text } from '@mantine/core';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useParams } from '@tanstack/react-router';
+import { useMay } from '../client/may.ts';
+import { requestRead } from '../client/reads.ts';
+import { APIError, body, rest } from '../client/rest.ts';
+import { type Answer, Approval, FormAnswer } from '../inbox/answer.tsx';
+import { Problem } from '../ui/problem.tsx';
+import { questionTitle } from '../ui/question.ts';
+
+/** A question of a run within the page that has started the run, for those who may answer it. */
+export function Question({ questionID }: { questionID: string }) {
+  const { tenantID = '' } = useParams({ strict: false });
+  const may = useMay();
+  const queries = useQueryClient();
+  const mayRead = may('workflow.read') || may('workflow.execute');
+  const { data: request, error } = useQuery({ ...requestRead(tenantID, questionID), enabled: mayRead });
+  const send = useMutation({
+    mutationFn: (submittedData: Answer) => {
+      const path = '/api/v1/tenants/{tenantID}/workflows/data-collection/{collectionRequestID}/submit';
+      return body(
+        rest.POST(path, { params: { path: { tenantID, collectionRequestID: questionID } }, body: { submittedData } }),
+      );
+    },
+    onSettled: () => queries.invalidateQueries({ queryKey: ['request', tenantID, questionID] }),
+  });
+  const isDenied = !mayRead || (error instanceof APIError && error.status === 403);
+  if (isDenied) return <Text size="sm">It waits for the answer of somebody else.</Text>;
+  if (error) return <Problem error={error} />;
+  if (!request) return <Skeleton h={80} />;
+  if (request.status !== 'PENDING') return null;
+  const { description } = request.collectionConfig;
+  return (
+    <Paper withBorder p="md" mt="xs" component="section" aria-label={questionTitle(request)}>
+      <Stack gap="sm">
+        <Text fw={600}>
+          <bdi>{questionTitle(request)}</bdi>
+        </Text>
+        {typeof description === 'string' && description !== '' && <p className="error-text">{description}</p>}
+        {send.error && request.collectionType === 'approval' && <Problem error={send.error} />}
+        {request.collectionType === 'approval' ? (
+          <Approval request={request} send={send} />
+        ) : (
+          <FormAnswer request={request} send={send} />
+        )}
+      </Stack>
+    </Paper>
+  );
+}

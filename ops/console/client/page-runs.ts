@@ -1,0 +1,128 @@
+import type { AnyServerPayload } from '#shared/messaging/realtime/events.ts';
+import { body, rest } from './rest.ts';
+import { getSocket } from './socket.ts';
+import type { RunStatus } from './types.ts';
+
+/** A run that a widget of a page shows, by the bridge between widgets and runs. */
+export interface BridgedRun {
+  tenantID: string;
+  /** The key of the widget; one for each run that is shown at once. */
+  widgetID: string;
+  /** Absent for a run that is known. */
+  start?: { appPageID: string; workflowAlias: string } | { workflowID: string };
+  instanceID?: string | undefined;
+  inputs: Readonly<Record<string, unknown>>;
+}
+
+export interface BridgeState {
+  instanceID: string;
+  status: RunStatus;
+  output: unknown;
+  error: { code: string; message: string } | null;
+  steps: readonly { nodeID: string; status: string }[];
+  /** The question that the run waits for. */
+  questionID: string | null;
+}
+
+const NOT_STARTED: BridgeState = {
+  instanceID: '',
+  status: 'PENDING',
+  output: null,
+  error: null,
+  steps: [],
+  questionID: null,
+};
+/** After this time a start or a subscription that has had no answer is sent again. */
+const AGAIN_MS = 4_000;
+const MAX_STEPS = 500;
+const ENDS = new Set(['COMPLETED', 'FAILED', 'CANCELLED']);
+
+/**
+ * Starts a run or attaches to one, and tells what becomes of it. After a lost connection it attaches again with the last number that it
+ * has, and the server sends what was missed. A start has a key: sent twice, it starts one run.
+ */
+export function watchBridge(
+  given: BridgedRun,
+  onState: (state: BridgeState) => void,
+  readOutput: (instanceID: string) => Promise<unknown>,
+): () => void {
+  const { tenantID, widgetID, start, inputs } = given;
+  const socket = getSocket();
+  const idempotencyKey = crypto.randomUUID();
+  let state: BridgeState = { ...NOT_STARTED, instanceID: given.instanceID ?? '' };
+  let lastSeq = 0;
+  let isLeft = false;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+
+  const tell = (change: Partial<BridgeState>) => {
+    if (isLeft) return;
+    state = { ...state, ...change };
+    onState(state);
+  };
+  const connect = () => {
+    clearTimeout(timer);
+    if (isLeft || ENDS.has(state.status) || !socket.connected) return;
+    timer = setTimeout(connect, AGAIN_MS);
+    const target = state.instanceID
+      ? ({ mode: 'subscribe', instanceID: state.instanceID, lastSeq } as const)
+      : ({ mode: 'execute', ...start, inputParams: inputs, idempotencyKey } as const);
+    socket.emit('widget_workflow_connect', { widgetID, tenantID, ...target }, ({ success, instanceID, error }) => {
+      clearTimeout(timer);
+      if (success && instanceID) tell({ instanceID });
+      else if (error && PASSING.has(error.code)) timer = setTimeout(connect, AGAIN_MS);
+      else if (error) {
+        tell({ error, ...(state.instanceID && { status: 'FAILED' }) });
+        // A refusal is final, also when the connection comes back.
+        isLeft = true;
+      }
+    });
+  };
+  const onNode = ({ widgetID: id, seq, update }: AnyServerPayload<'widget_context_update'>) => {
+    // What was missed is sent again from the last number on.
+    if (id !== widgetID || seq < lastSeq) return;
+    lastSeq = seq;
+    const step = { nodeID: update.nodeID, status: update.status };
+    tell({ steps: [...state.steps.filter(({ nodeID }) => nodeID !== step.nodeID), step].slice(-MAX_STEPS) });
+  };
+  const onStatus = (sent: AnyServerPayload<'widget_workflow_status'>) => {
+    if (sent.widgetID !== widgetID || sent.seq < lastSeq) return;
+    lastSeq = sent.seq;
+    const { instanceID, status, error } = sent;
+    tell({ instanceID, status, error, output: sent.output, questionID: sent.waiting?.collectionRequestID ?? null });
+    if (!ENDS.has(status)) return;
+    socket.emit('widget_workflow_disconnect', { widgetID });
+    if (sent.outputOmitted)
+      void readOutput(instanceID).then(
+        (output) => tell({ output }),
+        () => undefined,
+      );
+  };
+  socket.on('widget_context_update', onNode);
+  socket.on('widget_workflow_status', onStatus);
+  socket.on('connect', connect);
+  connect();
+  onState(state);
+  return () => {
+    isLeft = true;
+    clearTimeout(timer);
+    socket.off('widget_context_update', onNode);
+    socket.off('widget_workflow_status', onStatus);
+    socket.off('connect', connect);
+    if (socket.connected) socket.emit('widget_workflow_disconnect', { widgetID });
+  };
+}
+
+/** The server has too much to do, or does not reach its database. */
+const PASSING: ReadonlySet<string> = new Set(['UNAVAILABLE', 'RATE_LIMITED', 'INTERNAL_ERROR']);
+
+/** The result of a run of a page, which was too large for a message. */
+export async function readPageRun(path: {
+  tenantID: string;
+  appPageID: string;
+  appPageInstanceID: string;
+}): Promise<unknown> {
+  const answer = await body(
+    rest.GET('/api/v1/tenants/{tenantID}/app-pages/{appPageID}/runs/{appPageInstanceID}', { params: { path } }),
+  );
+  return answer.output;
+}
