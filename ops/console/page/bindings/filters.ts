@@ -19,6 +19,7 @@ export const filters: Readonly<Record<string, Filter>> = {
   lower: (value) => textOf(value).toLowerCase(),
   capitalize: (value) => textOf(value).replace(/^\p{L}/u, (letter) => letter.toUpperCase()),
   trim: (value) => textOf(value).trim(),
+  escape: (value) => textOf(value).replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`),
   truncate: (value, length = 50) => cut(textOf(value), numberOf(length)),
   replace: (value, old, next = '') => limited(textOf(value).replaceAll(textOf(old), textOf(next))),
   split: (value, by = ',') => textOf(value).split(textOf(by)),

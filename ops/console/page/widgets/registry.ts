@@ -12,6 +12,7 @@ export interface WidgetKind {
 
 /** A group of types is loaded with the first of them that a page has. */
 const display = () => whenServed(() => import('./display/all.ts'));
+const embedded = () => whenServed(() => import('./embedded/all.ts'));
 const input = () => whenServed(() => import('./input/all.ts'));
 
 function kind<M>(
@@ -44,6 +45,8 @@ const kinds: Readonly<Record<string, WidgetKind>> = {
   image: kind(display, (all) => all.ImageWidget),
   video: kind(display, (all) => all.VideoWidget),
   'code-block': kind(display, (all) => all.CodeBlockWidget, panel),
+  html: kind(embedded, (all) => all.HTMLWidget),
+  iframe: kind(embedded, (all) => all.SiteWidget),
   button: kind(input, (all) => all.ButtonWidget),
   form: kind(input, (all) => all.FormWidget, panel),
   'text-input': kind(input, (all) => all.TextInputWidget),

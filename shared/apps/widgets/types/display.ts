@@ -20,6 +20,11 @@ export const displays = [
     label: 'Table',
     category: 'display',
     properties: z.object({
+      items,
+      total: text(
+        'Rows in all',
+        'A template; with it the query reads one page, by `widgets.<name>.offset` and `pageSize`',
+      ),
       columns: list('Columns', 'Shown in this order; all columns of the result if there are none', column),
       pageSize: number('Rows in a page', 'Further rows are on further pages'),
       isSearchable: flag('With a search', 'Rows can be found by their texts'),

@@ -9,6 +9,10 @@ const MEGABYTE = 1_000_000;
 /** The server takes no larger ones. */
 const MOST_MB = 10;
 
+function firstAddress([first]: readonly { url: string }[]): string | null {
+  return first?.url ?? null;
+}
+
 /** Files that are stored with the tenant's; the value is the address of the first one. */
 export function FileUploadWidget({ widgetKey, title, properties }: WidgetProps) {
   const page = usePage();
@@ -23,16 +27,16 @@ export function FileUploadWidget({ widgetKey, title, properties }: WidgetProps) 
 
   const take = async (list: FileList | null) => {
     const chosen = [...(list ?? [])];
-    if (chosen.length === 0) return;
     const large = chosen.find(({ size }) => size > most * MEGABYTE);
-    if (large) return setError(`${large.name} has more than ${most} MB`);
-    setError(undefined);
+    setError(large && `${large.name} has more than ${most} MB`);
+    if (large || chosen.length === 0) return;
     setBusy(true);
     try {
       const stored = [];
       for (const file of chosen) stored.push(await page.client.upload(file));
-      page.enter(widgetKey, { value: stored[0]?.url ?? null, files: stored });
-      await page.fire(widgetKey, 'onChange', { value: stored[0]?.url ?? null, files: stored });
+      const entered = { value: firstAddress(stored), files: stored };
+      page.enter(widgetKey, entered);
+      await page.fire(widgetKey, 'onChange', entered);
     } catch (refused) {
       setError(refused instanceof Error ? refused.message : String(refused));
     } finally {

@@ -1,0 +1,299 @@
+import { describe, expect, test } from 'vitest';
+import { gridOf, layoutOf, readingOrder, spansOf } from '#ops/console/page/layout/tree.ts';
+import type { Answer, PageClient, RunState, Wanted } from '#ops/console/page/state/client.ts';
+import { type PageContent, PageState } from '#ops/console/page/state/page-state.ts';
+
+const widgetKey = (suffix: string) => `widget_0193e0a0-0000-7000-8000-000000000001_${suffix}`;
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+interface Asked {
+  wanted: readonly Wanted[];
+  answer(at: number, data: unknown): void;
+  end(error?: Error): void;
+}
+
+/** A page whose server is this test. */
+function open(
+  config: Record<string, unknown>,
+  widgets: Partial<PageContent['widgets'][number]>[] = [],
+  remembered: unknown = null,
+) {
+  const requests: Asked[] = [];
+  const runs: { instanceID: string | undefined; tell(state: Partial<RunState>): void }[] = [];
+  let memory = remembered;
+  const client: PageClient = {
+    read: (wanted, onAnswer) =>
+      new Promise((resolve, reject) => {
+        requests.push({
+          wanted,
+          answer: (at, data) => onAnswer({ at, answer: { data } } as Answer),
+          end: (error) => (error ? reject(error) : resolve()),
+        });
+      }),
+    runQuery: async (queryID, inputs) => ({ data: { queryID, inputs } }),
+    watchRun({ instanceID }, onState) {
+      const first: RunState = {
+        instanceID: instanceID ?? '',
+        status: 'PENDING',
+        output: null,
+        error: null,
+        steps: [],
+        questionID: null,
+      };
+      runs.push({ instanceID, tell: (state) => onState({ ...first, ...state }) });
+      onState(first);
+      return () => undefined;
+    },
+    upload: () => Promise.reject(new Error('not here')),
+    fileAddress: async (src) => src,
+    openPage: () => undefined,
+  };
+  const content: PageContent = {
+    ...{ id: 'p', title: 'A page', config, viewer: { email: 'ada@example.com' }, params: { id: '7' } },
+    widgets: widgets.map((widget) => ({
+      widgetKey: widgetKey('a'),
+      widgetTitle: '',
+      widgetType: 'text',
+      widgetConfig: {},
+      refreshInterval: 0,
+      error: null,
+      ...widget,
+    })),
+  };
+  const page = new PageState(content, {
+    client,
+    code: { run: async () => 'code' },
+    memory: {
+      get: () => memory,
+      set: (value) => {
+        memory = value;
+      },
+    },
+  });
+  page.open();
+  return { page, requests, runs, remembered: () => memory };
+}
+
+const query = (alias: string, more: object = {}) => ({ alias, type: 'query', queryID: alias, ...more });
+
+describe('the data of a page', () => {
+  test('what is read at opening goes in one request, and the answers come one by one', async () => {
+    const own = { widgetConfig: { dataQueries: [{ dataQueryID: 'q', inputValues: { day: '{{state.day}}' } }] } };
+    const { page, requests } = open(
+      {
+        variables: [{ key: 'day', defaultValue: 'monday' }],
+        dataSources: [
+          query('a', { inputValues: { fixed: 1, day: '{{variables.day}}', id: '{{page.params.id}}' } }),
+          query('b'),
+          query('c', { triggerMode: 'manual' }),
+        ],
+      },
+      [own],
+    );
+    await pause(5);
+    expect(requests.length).toBe(1);
+    expect(requests[0]?.wanted).toEqual([
+      { kind: 'query', alias: 'a', inputValues: { day: 'monday', id: '7' } },
+      { kind: 'query', alias: 'b', inputValues: {} },
+      { kind: 'widget', widgetKey: widgetKey('a'), state: { day: 'monday' } },
+    ]);
+    requests[0]?.answer(1, [1]);
+    expect(page.bindings.get('queries', 'b')).toMatchObject({ status: 'ready', data: [1] });
+    expect(page.bindings.get('queries', 'a')).toMatchObject({ status: 'loading', data: undefined });
+    requests[0]?.answer(2, ['own']);
+    expect(page.bindings.get('widgets', 'a')).toMatchObject({ data: ['own'] });
+    // What has no answer at the end has failed; it says why the request did.
+    requests[0]?.end(new Error('The server is away'));
+    await pause(5);
+    expect(page.bindings.get('queries', 'a')).toMatchObject({
+      status: 'failed',
+      error: { message: 'The server is away' },
+    });
+    expect(page.bindings.get('queries', 'b')).toMatchObject({ status: 'ready' });
+    page.close();
+  });
+
+  test('a change of inputs reads again what is reactive, older answers are dropped, and shown data are old until the new ones come', async () => {
+    const { page, requests } = open({
+      variables: [
+        { key: 'day', defaultValue: 1 },
+        { key: 'other', defaultValue: 1 },
+      ],
+      dataSources: [
+        query('reactive', { triggerMode: 'reactive', inputValues: { day: '{{variables.day}}' } }),
+        query('named', { refreshOn: ['variables.other'] }),
+        query('auto', { inputValues: { day: '{{variables.day}}' } }),
+      ],
+    });
+    await pause(5);
+    const [first] = requests;
+    for (const at of [0, 1, 2]) first?.answer(at, 'first');
+    page.setVariable('day', 2);
+    page.setVariable('day', 3);
+    await expect.poll(() => requests.length).toBe(2);
+    expect(requests.map(({ wanted }) => wanted.map((one) => 'alias' in one && one.alias))).toEqual([
+      ['reactive', 'named', 'auto'],
+      ['reactive'],
+    ]);
+    expect(page.bindings.get('queries', 'reactive')).toMatchObject({ data: 'first', isStale: true, isLoading: true });
+    page.setVariable('other', 2);
+    page.setVariable('day', 4);
+    await expect.poll(() => requests[2]?.wanted.length).toBe(2);
+    const at = requests[2]?.wanted.findIndex((one) => 'alias' in one && one.alias === 'reactive') ?? -1;
+    requests[2]?.answer(at, 'third');
+    requests[1]?.answer(0, 'second, late');
+    expect(page.bindings.get('queries', 'reactive')).toMatchObject({ data: 'third', isStale: false });
+    page.close();
+    page.setVariable('day', 5);
+    await pause(250);
+    expect(requests.length).toBe(3);
+  });
+
+  test('an input that cannot be computed fails its query alone, and nothing is sent for it', async () => {
+    const { page, requests } = open({
+      dataSources: [query('a', { inputValues: { x: '{{variables.none}}' } }), query('b')],
+    });
+    await pause(5);
+    expect(requests[0]?.wanted.map((one) => 'alias' in one && one.alias)).toEqual(['b']);
+    expect(page.bindings.get('queries', 'a')).toMatchObject({
+      status: 'failed',
+      error: { message: expect.stringContaining('variables.none') },
+    });
+    page.close();
+  });
+});
+
+describe('actions', () => {
+  const acting = (actions: object[], config: object = {}) => {
+    const opened = open({ variables: [{ key: 'n', defaultValue: 1 }], ...config }, [
+      { widgetConfig: { events: { onClick: actions } } },
+    ]);
+    return { ...opened, fire: (event = {}) => opened.page.fire(widgetKey('a'), 'onClick', event) };
+  };
+
+  test('each sees what those before it have done; the first that fails ends them', async () => {
+    const { page, requests, fire } = acting(
+      [
+        { type: 'SET_VARIABLE', key: 'n', value: '{{event.by | plus: variables.n}}' },
+        { type: 'EXECUTE_QUERY', alias: 'q', inputValues: { n: '{{variables.n}}' } },
+        { type: 'SHOW_TOAST', message: 'Got {{event.result | first}}' },
+        { type: 'EXPLODE' },
+        { type: 'SHOW_TOAST', message: 'never' },
+      ],
+      { dataSources: [query('q', { triggerMode: 'manual', inputValues: { n: '{{event.n}}', by: '{{event.by}}' } })] },
+    );
+    const done = fire({ by: 2 });
+    await pause(10);
+    expect(requests[0]?.wanted).toEqual([{ kind: 'query', alias: 'q', inputValues: { n: 3, by: 2 } }]);
+    requests[0]?.answer(0, ['it']);
+    await done;
+    expect(page.told.get().map(({ text }) => text)).toEqual(['Got it', 'There is no action “EXPLODE”']);
+    page.close();
+  });
+
+  test('a refused question ends them, and an event that causes itself is stopped', async () => {
+    const { page, fire } = acting([
+      { type: 'CONFIRM', message: 'Sure?' },
+      { type: 'SET_VARIABLE', key: 'n', value: 9 },
+    ]);
+    const done = fire();
+    await pause(5);
+    page.asked.get()?.answer(false);
+    await done;
+    expect(page.bindings.get('variables', 'n')).toBe(1);
+    page.close();
+
+    const round = acting([
+      { type: 'SET_VARIABLE', key: 'n', value: '{{variables.n | plus: 1}}' },
+      { type: 'CALL_WIDGET_METHOD', widgetKey: 'a', method: 'again' },
+    ]);
+    round.page.offer(widgetKey('a'), 'again', () => void round.fire());
+    await round.fire();
+    expect(round.page.told.get().map(({ text }) => text)).toEqual([
+      'This event has caused itself over and over, and was stopped.',
+    ]);
+    expect(round.page.bindings.get('variables', 'n')).toBeLessThan(500);
+    round.page.close();
+  });
+
+  test('addresses that run code are not opened, and names of prototypes are no actions', async () => {
+    const { page, fire } = acting([{ type: 'constructor' }]);
+    await fire();
+    expect(page.told.get()[0]?.text).toBe('There is no action “constructor”');
+    page.close();
+  });
+
+  test('a run is started by the alias that binds its workflow, shown while it goes on, and watched again after a reload', async () => {
+    const dataSources = [
+      { alias: 'approve', type: 'workflow', workflowID: 'w1', inputValues: { id: '{{event.id}}', fixed: 1 } },
+    ];
+    const { page, runs, fire, remembered } = acting([{ type: 'TRIGGER_WORKFLOW', workflowID: 'w1' }], { dataSources });
+    const done = fire({ id: 5 });
+    await pause(5);
+    runs[0]?.tell({ instanceID: 'r1', status: 'RUNNING' });
+    await done;
+    expect(page.bindings.get('workflows', 'approve')).toMatchObject({
+      instanceID: 'r1',
+      status: 'RUNNING',
+      isRunning: true,
+    });
+    page.close();
+
+    const again = open({ dataSources }, [{}], remembered());
+    expect(again.runs.map(({ instanceID }) => instanceID)).toEqual(['r1']);
+    again.runs[0]?.tell({ instanceID: 'r1', status: 'COMPLETED', output: { ok: true } });
+    expect(again.page.runs.shown.get()).toMatchObject([{ slot: 'approve', status: 'COMPLETED' }]);
+    again.page.runs.forget('approve');
+    expect(again.remembered()).toEqual([]);
+    again.page.close();
+  });
+});
+
+describe('layouts', () => {
+  test('any stored layout is drawn as far as it can be read', () => {
+    const widget = (key: unknown, more = {}) => ({ type: 'widget', widgetKey: key, ...more });
+    const given = {
+      type: 'row',
+      children: [
+        widget('a', { span: 40 }),
+        widget('a'),
+        widget(7),
+        null,
+        'x',
+        { type: 'unknown', gap: -5, children: [widget('b')] },
+      ],
+    };
+    const root = layoutOf({ layout: given });
+    expect(root.children.map(({ kind, widgetKey: key, span, gap }) => [kind, key, span, gap])).toEqual([
+      ['widget', 'a', 12, undefined],
+      ['column', '', undefined, 0],
+    ]);
+    expect(root.children[1]?.children[0]?.widgetKey).toBe('b');
+    expect(layoutOf({ widgets: ['x', 'x', 3] }).children.map(({ widgetKey: key }) => key)).toEqual(['x']);
+    let deep: object = widget('deep');
+    for (let level = 0; level < 10_000; level += 1) deep = { type: 'column', children: [deep] };
+    expect(layoutOf({ layout: deep }).kind).toBe('column');
+    expect(spansOf([{ span: 6 }, { span: undefined }, { span: undefined }])).toEqual([6, 3, 3]);
+    expect(spansOf([{ span: 12 }, { span: undefined }])).toEqual([12, 1]);
+  });
+
+  test('a dashboard has the grid of the width, and the order in which it is read', () => {
+    const lg = [
+      { i: 'b', x: 0, y: 4, w: 4, h: 2 },
+      { i: 'a', x: 6, y: 0, w: 8, h: 2 },
+      { i: 'none', x: 0, y: 0, w: 1, h: 1 },
+    ];
+    const config = { widgets: ['a', 'b', 'c'], layouts: { lg, sm: [{ i: 'a', x: 0, y: 0, w: 6, h: 1e9 }] } };
+    expect(gridOf(config, 1_400)).toMatchObject({
+      columns: 14,
+      cells: [{ widgetKey: 'b' }, { widgetKey: 'a' }, { widgetKey: 'c', y: 6 }],
+    });
+    expect(gridOf(config, 1_000)?.cells[0]).toMatchObject({ widgetKey: 'b' });
+    expect(gridOf(config, 700)).toMatchObject({
+      columns: 6,
+      cells: [{ widgetKey: 'a', h: 200 }, { widgetKey: 'b' }, { widgetKey: 'c' }],
+    });
+    expect(gridOf(config, 400)).toBeUndefined();
+    expect(readingOrder(config)).toEqual(['a', 'b', 'c']);
+  });
+});
