@@ -187,6 +187,13 @@ module.exports = {
       },
     },
     {
+      // It is drawn in other places than the console, too.
+      name: 'app-pages-need-no-console',
+      severity: 'error',
+      from: { path: '^ops/console/page/' },
+      to: { path: '^ops/console/', pathNot: '^ops/console/(page|ui|code|chart)/|^ops/console/client/types\\.ts' },
+    },
+    {
       name: 'pages-are-built-not-imported',
       severity: 'error',
       from: { pathNot: '^ops/console/|^test/console/' },

@@ -102,7 +102,7 @@ describe('the data of a page', () => {
     expect(page.bindings.get('queries', 'a')).toMatchObject({ status: 'loading', data: undefined });
     requests[0]?.answer(2, ['own']);
     expect(page.bindings.get('widgets', 'a')).toMatchObject({ data: ['own'] });
-    // What has no answer at the end has failed; it says why the request did.
+    // A query without an answer at the end has failed; it says why the request did.
     requests[0]?.end(new Error('The server is away'));
     await pause(5);
     expect(page.bindings.get('queries', 'a')).toMatchObject({

@@ -78,7 +78,7 @@ export function watchBridge(
     });
   };
   const onNode = ({ widgetID: id, seq, update }: AnyServerPayload<'widget_context_update'>) => {
-    // What was missed is sent again from the last number on.
+    // Missed messages are sent again from the last number on.
     if (id !== widgetID || seq < lastSeq) return;
     lastSeq = seq;
     const step = { nodeID: update.nodeID, status: update.status };

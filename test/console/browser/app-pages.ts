@@ -379,7 +379,18 @@ export function appPageTests(stage: () => Stage): void {
       type: 'stat',
       config: { properties: { label: 'Fixed', value: '12' } },
     });
-    const widgets = [`widget_${table}_1`, `widget_${stat}_2`];
+    const figures = await aDataQuery(cluster, {
+      tenant,
+      query: "select * from (values ('north', 3), ('south', 5)) v (region, total)",
+    });
+    const datasetFields = { xAxis: 'region', yAxis: 'total', label: 'region', value: 'total' };
+    const charts = await Promise.all(
+      ['bar', 'line', 'pie', 'polarArea', 'radar'].map(async (type) => {
+        const config = { dataQueries: [{ dataQueryID: figures.id, title: 'Total', datasetFields }] };
+        return `widget_${(await aWidget(cluster, { tenant, type, config })).id}_${type}`;
+      }),
+    );
+    const widgets = [`widget_${table}_1`, `widget_${stat}_2`, ...charts];
     const [one, two] = widgets;
     const dashboardConfig = {
       widgets,
@@ -398,6 +409,20 @@ export function appPageTests(stage: () => Stage): void {
     await go(path(`/dashboards/${dashboardID}`));
     await page.setViewportSize({ width: 1280, height: 800 });
     await page.getByRole('cell', { name: '7' }).waitFor();
+    const drawn = page.locator('.page-chart > svg');
+    await drawn.nth(4).waitFor();
+    expect(
+      await Promise.all(
+        [
+          drawn.nth(0).locator('rect'),
+          drawn.nth(1).locator('circle'),
+          drawn.nth(2).locator('path'),
+          drawn.nth(4).locator('polygon'),
+        ].map((marks) => marks.count()),
+      ),
+    ).toEqual([2, 2, 2, 1]);
+    await page.getByText('Figures').first().click();
+    await page.getByRole('row', { name: 'south 5' }).waitFor();
     const left = async () =>
       Promise.all(
         ['Fixed', '7'].map(async (text) => (await page.getByText(text, { exact: true }).first().boundingBox())?.x ?? 0),
@@ -412,7 +437,7 @@ export function appPageTests(stage: () => Stage): void {
     });
     const theirs = await open(viewer);
     await go(path(`/dashboards/${dashboardID}`), theirs);
-    await theirs.getByText('This widget is gone, or you may not see it').waitFor();
+    await expect.poll(() => theirs.getByText('This widget is gone, or you may not see it').count()).toBe(6);
     await theirs.getByText('Fixed').waitFor();
     await theirs.close();
   });
@@ -486,7 +511,7 @@ export function appPageTests(stage: () => Stage): void {
   });
 }
 
-/** What loads something without a script. */
+/** Elements that load something without a script. */
 const PASSIVE = `
   <img src="https://evil.test/image.png"><link rel="stylesheet" href="https://evil.test/sheet.css">
   <style>@import url("https://evil.test/import.css"); #here { background: url("https://evil.test/background.png") }

@@ -12,6 +12,7 @@ export interface WidgetKind {
 
 /** A group of types is loaded with the first of them that a page has. */
 const display = () => whenServed(() => import('./display/all.ts'));
+const chart = () => whenServed(() => import('./chart/all.tsx'));
 const embedded = () => whenServed(() => import('./embedded/all.ts'));
 const input = () => whenServed(() => import('./input/all.ts'));
 
@@ -45,6 +46,13 @@ const kinds: Readonly<Record<string, WidgetKind>> = {
   image: kind(display, (all) => all.ImageWidget),
   video: kind(display, (all) => all.VideoWidget),
   'code-block': kind(display, (all) => all.CodeBlockWidget, panel),
+  bar: kind(chart, (all) => all.BarWidget, panel),
+  line: kind(chart, (all) => all.LineWidget, panel),
+  pie: kind(chart, (all) => all.PieWidget, panel),
+  polarArea: kind(chart, (all) => all.PolarAreaWidget, panel),
+  radar: kind(chart, (all) => all.RadarWidget, panel),
+  scatter: kind(chart, (all) => all.ScatterWidget, panel),
+  bubble: kind(chart, (all) => all.BubbleWidget, panel),
   html: kind(embedded, (all) => all.HTMLWidget),
   iframe: kind(embedded, (all) => all.SiteWidget),
   button: kind(input, (all) => all.ButtonWidget),

@@ -19,7 +19,7 @@ export function useInput(widgetKey: string) {
   };
 }
 
-/** What most inputs are drawn with. */
+/** The properties that most inputs have. */
 export function fieldProps(title: string, { label, isDisabled, isRequired, placeholder }: Properties) {
   return {
     label: text(label, title),
