@@ -56,8 +56,8 @@ const NOTHING: Outcome = { value: undefined, faults: [], isPending: false };
 const MAX_ROUNDS = 50;
 
 /**
- * The values of a page, and what is computed from them. A change marks what depends on it; computed are only those values that somebody
- * listens to or reads, and only while something that they read has changed.
+ * The values of a page, and what is computed from them. A change marks what depends on it; computed are only those values that have a
+ * listener or are read, and only while something that they read has changed.
  */
 export class Bindings {
   readonly #runner: CodeRunner;

@@ -1,6 +1,6 @@
 import { isObject } from '../../ui/is-object.ts';
 
-/** Part of a layout, as it is drawn: whatever was stored, its shape is sure. */
+/** Part of a layout, as it is drawn. Its shape is sure, that of the stored one is not. */
 export interface Part {
   id: string;
   kind: 'column' | 'row' | 'container' | 'stack' | 'z-stack' | 'widget';
@@ -130,7 +130,7 @@ export function gridOf({ layouts, widgets }: Readonly<Record<string, unknown>>, 
   const at = breaks.findIndex(({ from }) => width >= from);
   if (at === -1) return undefined;
   const known = new Set(Array.isArray(widgets) ? widgets : []);
-  // The layout of the nearest wider screen stands for one that nobody has drawn, else that of a narrower one.
+  // The layout of the nearest wider screen stands for a missing one, else that of a narrower one.
   const order = [...breaks.slice(0, at + 1).toReversed(), ...breaks.slice(at + 1)];
   for (const { name, columns } of order) {
     const given = layouts[name];

@@ -208,7 +208,7 @@ export class Sources {
     reading.timer = setTimeout(() => this.#tick(reading), Math.max(everyMs, LEAST_MS));
   }
 
-  /** Nobody looks at a page in the background. */
+  /** A page in the background waits until it is looked at. */
   #tick(reading: Reading): void {
     if (typeof document === 'undefined' || !document.hidden) this.#want(reading, 0);
     else reading.timer = setTimeout(() => this.#tick(reading), LEAST_MS);
