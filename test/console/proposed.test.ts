@@ -3,7 +3,8 @@ import { withChunk } from '#ops/console/assistant/parts.ts';
 import { differences, newDraft, type WorkflowChange, withChange } from '#ops/console/assistant/proposed.ts';
 import { bounded } from '#ops/console/assistant/where.ts';
 import { type Draft, draftOf } from '#ops/console/editor/draft.ts';
-import { markedEdges, proposedGraph } from '#ops/console/editor/proposed-graph.ts';
+import { markedEdges } from '#ops/console/editor/marks.ts';
+import { proposedGraph } from '#ops/console/editor/proposed-graph.ts';
 import { draft as drawn, kinds } from './drafts.ts';
 
 const none = { workflowID: null, summary: '', steps: [], removedSteps: [], connections: [], removedConnections: [] };

@@ -9,6 +9,7 @@ import type { Schemas } from '../client/types.ts';
 import { kindsRead } from '../client/workflows.ts';
 import { ChangeList } from '../editor/change-list.tsx';
 import { bodyOf, type Draft, nameIn, optionsOf } from '../editor/draft.ts';
+import { proposedGraph } from '../editor/proposed-graph.ts';
 import type { Kinds } from '../graph/kinds.ts';
 import { type OpenDraft, useAsProposal, useOpenPage, useProposedDraft } from '../open-page/open-page.ts';
 import { countOf } from '../ui/count.ts';
@@ -77,7 +78,8 @@ function OfOpen({ id, tenantID, change, open, onAsk, onDiscard }: Own & { open: 
   const { workflowID, draft, kinds, mayChange, onTake } = open;
   const next = useMemo(() => withChange(draft, kinds, change), [draft, kinds, change]);
   const changes = useMemo(() => differences(draft, next, kinds), [draft, next, kinds]);
-  useProposedDraft(id, workflowID, changes.length > 0 ? next : undefined);
+  const shown = useMemo(() => proposedGraph(draft, next), [draft, next]);
+  useProposedDraft(id, workflowID, changes.length > 0 ? shown : undefined);
   if (changes.length === 0)
     return (
       <Text size="sm" role="status">

@@ -23,9 +23,9 @@ import { plannedEdges } from '../plan/edges.ts';
 import type { Plan, PlannedCard } from '../plan/planned.ts';
 import { type Draft, type Faults, withEdge, withoutEdge } from './draft.ts';
 import { type Where, withPositions } from './edits.ts';
+import { type Marks, markedEdges } from './marks.ts';
 import { CanvasNote, type NoteNode, noteNode } from './note.tsx';
 import { withNotePositions } from './notes.ts';
-import { type Marks, markedEdges } from './proposed-graph.ts';
 import { Step, type StepNode, useStepNodes } from './step-nodes.tsx';
 import type { Tested } from './test-results.tsx';
 

@@ -4,6 +4,7 @@ import '../testing/testing.css';
 import { Button } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { lazy, Suspense, useMemo, useState } from 'react';
+import { installedWith } from '../client/installed.ts';
 import { useMay } from '../client/may.ts';
 import { APIError } from '../client/rest.ts';
 import type { Issue, Schemas } from '../client/types.ts';
@@ -15,15 +16,16 @@ import { useTests } from '../testing/use-tests.ts';
 import { Notice } from '../ui/notice.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { useUnsaved } from '../ui/unsaved.ts';
-import { bodyOf, type Draft, draftOf, faultsOf, nameIn, optionFaultsOf, optionsOf, partBody } from './draft.ts';
+import { bodyOf, draftOf, faultsOf, nameIn, optionFaultsOf, optionsOf, partBody } from './draft.ts';
 import { EditorHead, type HeadDialog } from './head.tsx';
-import { WhatWasInstalled } from './installed.tsx';
 import { useLastTest } from './last-test.ts';
+import type { Proposed } from './marks.ts';
 import { useOpenWorkflow } from './open-workflow.ts';
 import { PausedSince, useResume } from './pause.tsx';
 import { Studio } from './studio.tsx';
 import { useUndo } from './use-undo.tsx';
 
+const WhatWasInstalled = lazy(() => import('./installed.tsx').then(({ WhatWasInstalled: one }) => ({ default: one })));
 const Versions = lazy(() => import('./versions.tsx').then(({ Versions: one }) => ({ default: one })));
 const WorkflowSettings = lazy(() =>
   import('./workflow-settings.tsx').then(({ WorkflowSettings: one }) => ({ default: one })),
@@ -99,7 +101,7 @@ export function Editor({ tenantID, workflow, kinds, step, run, onReload }: Props
   const mayChange = useMay(`workflow:${workflow.id}`)('workflow.update');
   const [testID, noteTest] = useLastTest(workflow.id, run);
   // Safe: the assistant has made it of the draft that this editor has given.
-  const proposal = useProposal(workflow.id) as Draft | undefined;
+  const proposal = useProposal(workflow.id) as Proposed | undefined;
   const tests = useTests({
     ...{ ...ids, kinds, testID, noteTest },
     ...{ graph: draft, options: optionsOf(draft), bodyOf: partBody },
@@ -127,7 +129,7 @@ export function Editor({ tenantID, workflow, kinds, step, run, onReload }: Props
         onResume={() => resume.mutate()}
       />
       <div className="said">
-        <WhatWasInstalled {...ids} />
+        <Installed {...ids} />
         {base.pausedAt && <PausedSince workflowID={workflow.id} pausedAt={base.pausedAt} resume={resume} />}
         {refused?.code === 'PRECONDITION_FAILED' ? (
           <Conflict
@@ -211,6 +213,16 @@ export function Editor({ tenantID, workflow, kinds, step, run, onReload }: Props
         )}
       </Suspense>
     </div>
+  );
+}
+
+/** Its code is loaded where there is something to tell. */
+function Installed(ids: { tenantID: string; workflowID: string }) {
+  if (!installedWith(ids.workflowID)) return null;
+  return (
+    <Suspense>
+      <WhatWasInstalled {...ids} />
+    </Suspense>
   );
 }
 

@@ -1,5 +1,5 @@
 import { useRef } from 'react';
-import { faultsOfError } from '../run/advice.ts';
+import { faultsOfError } from '../run/error-fields.ts';
 import type { Tests } from '../testing/use-tests.ts';
 import { unresolvedFaults } from '../ui/schema-value.ts';
 import type { Config, DraftNode } from './draft.ts';

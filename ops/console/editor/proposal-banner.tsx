@@ -1,7 +1,5 @@
 import { Button, Group, Text } from '@mantine/core';
-import { type ReactNode, useMemo, useState } from 'react';
-import type { Draft } from './draft.ts';
-import { type Marks, markWords, proposedGraph, type StepMark } from './proposed-graph.ts';
+import { type Marks, markWords, type StepMark } from './marks.ts';
 
 interface Props {
   marks: Marks;
@@ -9,16 +7,8 @@ interface Props {
   onShow: (isShown: boolean) => void;
 }
 
-/** The graph with a proposed change in it, unless a person looks at the draft alone, and what says so. */
-export function useProposed(draft: Draft, proposal: Draft | undefined) {
-  const [isShown, setShown] = useState(true);
-  const all = useMemo(() => proposal && proposedGraph(draft, proposal), [draft, proposal]);
-  const banner: ReactNode = all && <ProposalBanner marks={all.marks} isShown={isShown} onShow={setShown} />;
-  return all && isShown ? { shown: all.graph, marks: all.marks, banner } : { shown: draft, marks: undefined, banner };
-}
-
 /** Says that the graph shows a change that the assistant proposes, and lets one look at the draft without it. */
-function ProposalBanner({ marks, isShown, onShow }: Props) {
+export function ProposalBanner({ marks, isShown, onShow }: Props) {
   const counts = Map.groupBy(marks.steps.values(), (mark) => mark);
   return (
     <section className="plan-banner" aria-label="Proposed on the graph">

@@ -13,7 +13,7 @@ import { resultLine } from '../testing/results.ts';
 import { countOf } from '../ui/count.ts';
 import { Status, wordOf } from '../ui/status.tsx';
 import { type Draft, type DraftNode, type Faults, nameOf } from './draft.ts';
-import { type Marks, markWords, type StepMark } from './proposed-graph.ts';
+import { type Marks, markWords, type StepMark } from './marks.ts';
 import type { Tested } from './test-results.tsx';
 
 interface Shown extends CardData {

@@ -22,12 +22,13 @@ import { type Draft, type Faults, NOTE, nameIn } from './draft.ts';
 import { tidied, type Where, withDisabled, withoutSteps, withStep } from './edits.ts';
 import { useFailedFields } from './failed-fields.ts';
 import { withFirstValues } from './first-values.ts';
+import type { Proposed } from './marks.ts';
 import { withNote, withoutNotes } from './notes.ts';
-import { useProposed } from './proposal-banner.tsx';
 import { StepList } from './step-list.tsx';
 import { ShownRun, type Tested } from './test-results.tsx';
 import { useDrawing } from './use-drawing.ts';
 import { useKeys } from './use-keys.ts';
+import { useProposed } from './use-proposed.tsx';
 import { useTitleOfNamed } from './use-titles.ts';
 import { UndoButtons, type UndoMoves } from './use-undo.tsx';
 
@@ -47,7 +48,7 @@ interface Props {
   /** Shown until it is closed. */
   plan: Plan | undefined;
   /** The draft with a change that is proposed, which the graph shows. */
-  proposal: Draft | undefined;
+  proposal: Proposed | undefined;
   /** The graph has changes that are not saved: a plan does not have them. */
   isDirty: boolean;
   onPlanAgain: () => void;

@@ -1,6 +1,4 @@
-import type { Run, TimelineEvent } from '../client/types.ts';
-
-export type AnyError = NonNullable<Run['error']> | NonNullable<TimelineEvent['error']>;
+import { type AnyError, faultsOfError } from './error-fields.ts';
 
 /** An error in words, and the action that it asks of a person. */
 export interface Advice {
@@ -123,16 +121,6 @@ export function adviceOf(code: string): Advice {
 /** The paths of the fields that an error is about, as the server names them. */
 export function fieldsOf(error: Pick<AnyError, 'details'>): string[] {
   return [...faultsOfError(error).keys()].slice(0, MAX_FIELDS);
-}
-
-/** The messages of an error about fields, by their dotted paths. */
-export function faultsOfError({ details }: Pick<AnyError, 'details'>): ReadonlyMap<string, string> {
-  const issues: unknown[] = Array.isArray(details?.issues) ? details.issues : [];
-  const faults = issues.flatMap((issue): [string, string][] => {
-    const { path, message } = (issue ?? {}) as { path?: unknown; message?: unknown };
-    return Array.isArray(path) && path.length > 0 ? [[path.join('.'), String(message)]] : [];
-  });
-  return new Map(faults);
 }
 
 const MAX_FIELDS = 5;
