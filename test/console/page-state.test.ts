@@ -19,6 +19,7 @@ function open(
   remembered: unknown = null,
 ) {
   const requests: Asked[] = [];
+  const opened: string[] = [];
   const runs: { instanceID: string | undefined; tell(state: Partial<RunState>): void }[] = [];
   let memory = remembered;
   const client: PageClient = {
@@ -47,6 +48,11 @@ function open(
     upload: () => Promise.reject(new Error('not here')),
     fileAddress: async (src) => src,
     openPage: () => undefined,
+    origin: 'https://gantry.example',
+    openAddress: (url) => opened.push(url),
+    copy: async () => undefined,
+    saveFile: () => undefined,
+    isInView: () => true,
   };
   const content: PageContent = {
     ...{ id: 'p', title: 'A page', config, viewer: { email: 'ada@example.com' }, params: { id: '7' } },
@@ -71,7 +77,7 @@ function open(
     },
   });
   page.open();
-  return { page, requests, runs, remembered: () => memory };
+  return { page, requests, runs, opened, remembered: () => memory };
 }
 
 const query = (alias: string, more: object = {}) => ({ alias, type: 'query', queryID: alias, ...more });
@@ -217,10 +223,32 @@ describe('actions', () => {
   });
 
   test('addresses that run code are not opened, and names of prototypes are no actions', async () => {
-    const { page, fire } = acting([{ type: 'constructor' }]);
-    await fire();
-    expect(page.told.get()[0]?.text).toBe('There is no action “constructor”');
-    page.close();
+    const unknown = acting([{ type: 'constructor' }]);
+    await unknown.fire();
+    expect(unknown.page.told.get()[0]?.text).toBe('There is no action “constructor”');
+    unknown.page.close();
+    for (const url of [
+      'javascript:alert(1)',
+      'JaVaScRiPt:1',
+      ' data:text/html,a',
+      'file:///etc/passwd',
+      'blob:x',
+      'vbscript:x',
+      'https://[',
+    ]) {
+      const { page, fire, opened } = acting([{ type: 'NAVIGATE', url: '{{event.url}}' }]);
+      await fire({ url });
+      expect([url, opened, page.told.get()[0]?.text]).toEqual([
+        url,
+        [],
+        'Only addresses with http and https are opened',
+      ]);
+      page.close();
+    }
+    const good = acting([{ type: 'NAVIGATE', url: '/orders?id={{event.id}}' }]);
+    await good.fire({ id: 7 });
+    expect(good.opened).toEqual(['https://gantry.example/orders?id=7']);
+    good.page.close();
   });
 
   test('a run is started by the alias that binds its workflow, shown while it goes on, and watched again after a reload', async () => {

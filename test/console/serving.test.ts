@@ -44,6 +44,18 @@ test('each answer has a nonce of its own for styles, and allows nothing inline b
   expect(new Set(nonces).size).toBe(2);
 });
 
+test('documents for what the console does not trust have an opaque origin, reach no server, and are framed by it alone', async () => {
+  for (const name of ['code', 'html', 'site']) {
+    const { status, body, headers } = await server.get(`/console/frames/${name}`);
+    const policy = headers.get('content-security-policy') ?? '';
+    expect([name, status, headers.get('x-frame-options')]).toEqual([name, 200, null]);
+    expect(policy).toMatch(/^default-src 'none'; sandbox allow-scripts/);
+    expect(policy).not.toMatch(/allow-same-origin|allow-top|connect-src/);
+    expect(policy).toContain("frame-ancestors 'self'");
+    expect(body).toContain('<script>');
+  }
+});
+
 test('its files are compressed and kept for a year, under their current names alone', async () => {
   const { body } = await server.get('/console/');
   const paths = [...body.matchAll(/(?:src|href)="(\/console\/assets\/[^"]+)"/g)].map(([, path = '']) => path);

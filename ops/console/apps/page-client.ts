@@ -2,6 +2,7 @@ import { readPageData, readWidgetFile, readWidgetsData, uploadWidgetFile } from 
 import { readPageRun, watchBridge } from '../client/page-runs.ts';
 import { runDataQuery } from '../client/queries-of-tenant.ts';
 import type { Answer, PageClient, Wanted } from '../page/state/client.ts';
+import { saveFile } from '../ui/save-file.ts';
 import { widgetOf } from './widget-key.ts';
 
 interface Host {
@@ -66,6 +67,12 @@ const AT_ONCE = 50;
 function commonClient({ tenantID, appPageID, openPage }: Host & { appPageID?: string }): Omit<PageClient, 'read'> {
   return {
     openPage,
+    origin: location.origin,
+    openAddress: (url) => void window.open(url, '_blank', 'noopener,noreferrer'),
+    copy: (text) => navigator.clipboard.writeText(text),
+    // The type is none that a browser would run.
+    saveFile: (name, text) => saveFile(name, new Blob([text], { type: 'application/octet-stream' })),
+    isInView: () => !document.hidden,
     async runQuery(dataQueryID, inputValues) {
       return queryAnswer(await runDataQuery({ tenantID, dataQueryID }, inputValues));
     },

@@ -1,8 +1,8 @@
 import { isObject } from '../../ui/is-object.ts';
-import { saveFile } from '../../ui/save-file.ts';
 import type { Bindings } from '../bindings/graph.ts';
 import type { PageClient } from './client.ts';
 import type { Runs } from './runs.ts';
+import { safeAddress } from './safe-address.ts';
 import type { Sources } from './sources.ts';
 
 type Values = Readonly<Record<string, unknown>>;
@@ -101,10 +101,10 @@ const doers: Readonly<Record<string, Doer>> = {
     return undefined;
   },
 
-  async NAVIGATE({ url }) {
-    const address = safeAddress(textOf(url, 'an address'));
+  async NAVIGATE({ url }, { page }) {
+    const address = safeAddress(textOf(url, 'an address'), page.client.origin);
     if (address === null) throw new Error('Only addresses with http and https are opened');
-    window.open(address, '_blank', 'noopener,noreferrer');
+    page.client.openAddress(address);
     return undefined;
   },
 
@@ -115,15 +115,14 @@ const doers: Readonly<Record<string, Doer>> = {
   },
 
   async COPY({ value }, { page }) {
-    await navigator.clipboard.writeText(asText(value));
+    await page.client.copy(asText(value));
     page.tell('ok', 'Copied');
     return undefined;
   },
 
-  async DOWNLOAD({ value, fileName }) {
+  async DOWNLOAD({ value, fileName }, { page }) {
     const name = String(fileName || 'download.json').replaceAll(/[/\\\p{Cc}]/gu, '_');
-    // Its type is none that a browser would run.
-    saveFile(name, new Blob([asText(value)], { type: 'application/octet-stream' }));
+    page.client.saveFile(name, asText(value));
     return undefined;
   },
 
@@ -149,11 +148,4 @@ function textOf(given: unknown, what: string): string {
 
 function asText(value: unknown): string {
   return typeof value === 'string' ? value : (JSON.stringify(value, null, 2) ?? '');
-}
-
-/** An address that a link may have; null for one that would run code or read files. */
-export function safeAddress(text: string): string | null {
-  if (!URL.canParse(text, location.origin)) return null;
-  const address = new URL(text, location.origin);
-  return ['http:', 'https:', 'mailto:', 'tel:'].includes(address.protocol) ? address.href : null;
 }

@@ -69,4 +69,12 @@ export interface PageClient {
   /** An address that an element can show: that of a file of the tenant needs the viewer's token. */
   fileAddress(url: string): Promise<string>;
   openPage(appPageID: string, params: Readonly<Record<string, string>>): void;
+  /** The base of addresses without one. */
+  origin: string;
+  /** Opens an address, which has been checked, in a window that has no way back. */
+  openAddress(url: string): void;
+  copy(text: string): Promise<void>;
+  saveFile(name: string, text: string): void;
+  /** Whether the page is in view: in the background nothing is read by an interval. */
+  isInView(): boolean;
 }

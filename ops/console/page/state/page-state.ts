@@ -1,5 +1,4 @@
 import { isObject } from '../../ui/is-object.ts';
-import type { Tone } from '../../ui/status.tsx';
 import { compile } from '../bindings/compile.ts';
 import { Bindings, type CodeRunner } from '../bindings/graph.ts';
 import { runActions } from './actions.ts';
@@ -18,6 +17,8 @@ export interface PageContent {
   viewer: Values;
   params: Readonly<Record<string, string>>;
 }
+
+export type Tone = 'ok' | 'bad' | 'wait' | 'idle';
 
 export interface Told {
   id: number;

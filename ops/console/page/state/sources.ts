@@ -52,7 +52,7 @@ const LEAST_MS = 1_000;
 /** Reads the data of a page: what is wanted at the same moment, by one request. */
 export class Sources {
   readonly #bindings: Bindings;
-  readonly #client: Pick<PageClient, 'read'>;
+  readonly #client: Pick<PageClient, 'read' | 'isInView'>;
   readonly #readings = new Map<string, Reading>();
   readonly #ends: (() => void)[] = [];
   readonly #abort = new AbortController();
@@ -60,7 +60,7 @@ export class Sources {
   #timer: ReturnType<typeof setTimeout> | undefined;
   #isOpen = false;
 
-  constructor(bindings: Bindings, client: Pick<PageClient, 'read'>) {
+  constructor(bindings: Bindings, client: Pick<PageClient, 'read' | 'isInView'>) {
     this.#bindings = bindings;
     this.#client = client;
   }
@@ -210,7 +210,7 @@ export class Sources {
 
   /** A page in the background waits until it is looked at. */
   #tick(reading: Reading): void {
-    if (typeof document === 'undefined' || !document.hidden) this.#want(reading, 0);
+    if (this.#client.isInView()) this.#want(reading, 0);
     else reading.timer = setTimeout(() => this.#tick(reading), LEAST_MS);
   }
 

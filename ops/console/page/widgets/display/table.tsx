@@ -6,7 +6,7 @@ import { cellText } from '../../../ui/cell-text.ts';
 import { isObject } from '../../../ui/is-object.ts';
 import { compareKeys, type SortKey, sortKeyOf } from '../../../ui/row-order.ts';
 import { Scroller } from '../../../ui/table.tsx';
-import { safeAddress } from '../../state/actions.ts';
+import { safeAddress } from '../../state/safe-address.ts';
 import { Nothing } from '../nothing.tsx';
 import { flag, number, rowsOf, text, usePage, type WidgetProps } from '../page-context.ts';
 
@@ -230,7 +230,7 @@ function TypedCell({ name, type, value }: { name: string; type: string; value: u
         </span>
       );
     case 'link': {
-      const address = safeAddress(text(value));
+      const address = safeAddress(text(value), location.origin);
       if (address === null) return <Cell name={name} value={value} />;
       return (
         <a className="link" href={address} target="_blank" rel="noopener noreferrer">
