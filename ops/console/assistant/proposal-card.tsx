@@ -1,8 +1,8 @@
 import { Stack, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { withoutTurning } from '../code/turning.ts';
+import { Markdown } from '../ui/markdown.tsx';
 import { useDiscarded } from './discarded.ts';
-import { Markdown } from './markdown.tsx';
 
 interface Props {
   /** The call that proposes it. */

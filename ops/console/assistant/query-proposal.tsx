@@ -11,8 +11,6 @@ import { isObject } from '../ui/is-object.ts';
 import { JSONView } from '../ui/json.tsx';
 import { Notice } from '../ui/notice.tsx';
 import { ProposalCard } from './proposal-card.tsx';
-import { useDiscarded } from './discarded.ts';
-import { Markdown } from '../ui/markdown.tsx';
 
 interface Props {
   id: string;

@@ -16,8 +16,6 @@ import { countOf } from '../ui/count.ts';
 import { Notice } from '../ui/notice.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { ProposalCard } from './proposal-card.tsx';
-import { useDiscarded } from './discarded.ts';
-import { Markdown } from '../ui/markdown.tsx';
 import { differences, newDraft, type WorkflowChange, withChange, workflowChangeIn } from './proposed.ts';
 import { useStored } from './stored.ts';
 

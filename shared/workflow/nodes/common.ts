@@ -74,14 +74,10 @@ export const working = {
     title: 'Pause before a retry (s)',
     description: 'It doubles with every failed attempt, up to five minutes. Empty: as the workflow says, else 5',
   }),
-  retryOn: z
-    .array(RetryClass)
-    .min(1)
-    .optional()
-    .meta({
-      title: 'Errors to retry',
-      description: 'Empty: as the workflow says, else every error that may be temporary',
-    }),
+  retryOn: z.array(RetryClass).min(1).optional().meta({
+    title: 'Errors to retry',
+    description: 'Empty: as the workflow says, else every error that may be temporary',
+  }),
   errorHandling: ErrorHandling.optional().meta({
     title: 'After an error',
     description:

@@ -44,13 +44,10 @@ export const http = defineNode({
         .boolean()
         .default(true)
         .meta({ title: 'Follow redirects', description: 'Requests the address to which the answer redirects' }),
-      failOnStatus: z
-        .boolean()
-        .default(true)
-        .meta({
-          title: 'Fail on error status',
-          description: 'The step fails if the status of the answer is 400 or above',
-        }),
+      failOnStatus: z.boolean().default(true).meta({
+        title: 'Fail on error status',
+        description: 'The step fails if the status of the answer is 400 or above',
+      }),
       outputVariable: OutputVariable('httpResponse'),
     })
     .refine(({ bodyType, body }) => bodyType === 'text' || typeof body !== 'string' || mayBeJSON(body), {

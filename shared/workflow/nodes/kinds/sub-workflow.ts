@@ -24,15 +24,10 @@ export const subWorkflow = defineNode({
       description:
         'Each of its outputs can also be read by its own name: `{{ctx.total}}` beside `{{ctx.subResult.total}}`',
     }),
-    maxDepth: z
-      .int()
-      .min(1)
-      .max(10)
-      .default(5)
-      .meta({
-        title: 'Deepest nesting',
-        description: 'How many sub-workflows deep this one may be, if they call each other',
-      }),
+    maxDepth: z.int().min(1).max(10).default(5).meta({
+      title: 'Deepest nesting',
+      description: 'How many sub-workflows deep this one may be, if they call each other',
+    }),
     ctxMode: z
       .literal('isolated')
       .default('isolated')
