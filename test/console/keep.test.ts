@@ -3,16 +3,16 @@ import { expect, test } from 'vitest';
 import { keep } from '#ops/console/client/keep.ts';
 
 test('a text that the browser refuses to keep is forgotten, and the page goes on', () => {
-  const held = new Map<string, string>();
+  const stored = new Map<string, string>();
   const storage = {
     setItem(key: string, text: string) {
       if (text.length > 3) throw new DOMException('full', 'QuotaExceededError');
-      held.set(key, text);
+      stored.set(key, text);
     },
   } as unknown as Storage;
 
   keep('short', 'abc', storage);
   expect(() => keep('long', 'abcd', storage)).not.toThrow();
 
-  expect(Object.fromEntries(held)).toEqual({ short: 'abc' });
+  expect(Object.fromEntries(stored)).toEqual({ short: 'abc' });
 });

@@ -67,10 +67,10 @@ export function assistantTests(stage: () => Stage): void {
 
     await panel().getByText('Sees Workflow “Orders”').waitFor();
     // Two people have opened it in this browser, each with a conversation of their own.
-    const held = await page.evaluate<string[]>(
+    const stored = await page.evaluate<string[]>(
       `Object.keys(localStorage).filter((key) => key.startsWith('gantry.chat.${tenant.id}'))`,
     );
-    for (const { email } of [member, tenant.creator]) expect(held).toContain(`gantry.chat.${tenant.id}.${email}`);
+    for (const { email } of [member, tenant.creator]) expect(stored).toContain(`gantry.chat.${tenant.id}.${email}`);
     await expectAccessible(page, { name: 'assistant-empty', shows: 'What does this workflow do?' });
     await page.setViewportSize({ width: 1280, height: 800 });
     const step = { id: 'wait', type: 'delay', data: { title: 'Wait a day', delayMs: 'soon' } };
