@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { gridOf, layoutOf, readingOrder, spansOf } from '#ops/console/page/layout/tree.ts';
-import type { Answer, PageClient, RunState, Wanted } from '#ops/console/page/state/client.ts';
+import type { Answer, PageClient, Push, RunState, Wanted } from '#ops/console/page/state/client.ts';
 import { type PageContent, PageState } from '#ops/console/page/state/page-state.ts';
 
 const widgetKey = (suffix: string) => `widget_0193e0a0-0000-7000-8000-000000000001_${suffix}`;
@@ -20,6 +20,7 @@ function open(
 ) {
   const requests: Asked[] = [];
   const opened: string[] = [];
+  const pushes: ((push: Push) => void)[] = [];
   const runs: { instanceID: string | undefined; tell(state: Partial<RunState>): void }[] = [];
   let memory = remembered;
   const client: PageClient = {
@@ -48,6 +49,10 @@ function open(
     upload: () => Promise.reject(new Error('not here')),
     fileAddress: async (src) => src,
     openPage: () => undefined,
+    listen(onPush) {
+      pushes.push(onPush);
+      return () => undefined;
+    },
     origin: 'https://gantry.example',
     openAddress: (url) => opened.push(url),
     copy: async () => undefined,
@@ -77,7 +82,7 @@ function open(
     },
   });
   page.open();
-  return { page, requests, runs, opened, remembered: () => memory };
+  return { page, requests, runs, opened, pushes, remembered: () => memory };
 }
 
 const query = (alias: string, more: object = {}) => ({ alias, type: 'query', queryID: alias, ...more });
@@ -167,6 +172,20 @@ describe('the data of a page', () => {
     });
     page.close();
   });
+});
+
+test('data that a listener sends stand among those of queries, appended up to a number or in place of those before', () => {
+  const { page, pushes } = open({
+    dataSources: [{ alias: 'live', type: 'listener', listenerID: 'l', channelName: 'orders' }],
+  });
+  const shown = () => page.bindings.get('queries', 'live');
+  expect(shown()).toMatchObject({ data: [], status: 'ready' });
+  for (const data of [1, 2, 3]) pushes[0]?.({ channelName: 'orders', data, mode: 'append', limit: 2 });
+  pushes[0]?.({ channelName: 'other', data: 9, mode: 'append', limit: null });
+  expect(shown()).toMatchObject({ data: [2, 3] });
+  pushes[0]?.({ channelName: 'orders', data: { total: 1 }, mode: 'replace', limit: null });
+  expect(shown()).toMatchObject({ data: { total: 1 } });
+  page.close();
 });
 
 describe('actions', () => {

@@ -1,6 +1,7 @@
 import { readPageData, readWidgetFile, readWidgetsData, uploadWidgetFile } from '../client/app-pages.ts';
 import { readPageRun, watchBridge } from '../client/page-runs.ts';
 import { runDataQuery } from '../client/queries-of-tenant.ts';
+import { getSocket, joinRoom } from '../client/socket.ts';
 import type { Answer, PageClient, Wanted } from '../page/state/client.ts';
 import { saveFile } from '../ui/save-file.ts';
 import { widgetOf } from './widget-key.ts';
@@ -67,6 +68,16 @@ const AT_ONCE = 50;
 function commonClient({ tenantID, appPageID, openPage }: Host & { appPageID?: string }): Omit<PageClient, 'read'> {
   return {
     openPage,
+    listen(onPush) {
+      if (appPageID === undefined) return () => undefined;
+      const socket = getSocket();
+      const leave = joinRoom(`listener:app_page:${appPageID}`, {});
+      socket.on('listener_event', onPush);
+      return () => {
+        socket.off('listener_event', onPush);
+        leave();
+      };
+    },
     origin: location.origin,
     openAddress: (url) => void window.open(url, '_blank', 'noopener,noreferrer'),
     copy: (text) => navigator.clipboard.writeText(text),

@@ -58,7 +58,20 @@ export interface RunTarget {
   inputs: Readonly<Record<string, unknown>>;
 }
 
+/** Data that a listener sends to a page. */
+export interface Push {
+  channelName: string;
+  data: unknown;
+  /** The data were too large for a message. */
+  dataOmitted?: true | undefined;
+  mode: 'replace' | 'append';
+  /** How many of the appended are shown. */
+  limit: number | null;
+}
+
 export interface PageClient {
+  /** Tells what listeners send to the page, until the answer is called. */
+  listen(onPush: (push: Push) => void): () => void;
   /** Reads all of it in one request, and tells each answer as it comes. Rejects if the request as a whole fails. */
   read(wanted: readonly Wanted[], onAnswer: (answer: Answer) => void, signal: AbortSignal): Promise<void>;
   /** Runs a query that the page does not bind, with the viewer's own right. */

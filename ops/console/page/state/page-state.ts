@@ -2,7 +2,7 @@ import { isObject } from '../../ui/is-object.ts';
 import { compile } from '../bindings/compile.ts';
 import { Bindings, type CodeRunner } from '../bindings/graph.ts';
 import { runActions } from './actions.ts';
-import type { PageClient, PlacedWidget } from './client.ts';
+import type { PageClient, PlacedWidget, Push } from './client.ts';
 import { initialValues } from './initial-values.ts';
 import { type Memory, Runs } from './runs.ts';
 import { IDLE, querySource, type SourceState, Sources, widgetSource } from './sources.ts';
@@ -44,6 +44,8 @@ interface Firing {
   next: Values | undefined;
 }
 
+const MAX_PUSHES = 1_000;
+
 /** An event may have an action that leads to the same event. */
 const MAX_IN_A_ROW = 200;
 
@@ -80,6 +82,8 @@ export class PageState {
 
   open(): void {
     for (const widget of this.#widgets.values()) this.#begin(widget);
+    if (this.#bound().some(({ type }) => type === 'listener'))
+      this.#ends.push(this.client.listen((push) => this.#take(push)));
     this.sources.open();
     this.runs.open();
   }
@@ -172,6 +176,25 @@ export class PageState {
     else throw new Error(`The widget “${nameOrKey}” has no method “${method}” now`);
   }
 
+  /** Data of a listener stand among those of queries. */
+  #showPushes(alias: string, data: unknown): void {
+    const state: SourceState = { data, status: 'ready', isLoading: false, isStale: false, error: null };
+    const store = this.#queries.get(alias) ?? createStore(state);
+    store.set(state);
+    this.#queries.set(alias, store);
+    this.bindings.set('queries', alias, state);
+  }
+
+  #take({ channelName, data, dataOmitted, mode, limit }: Push): void {
+    if (dataOmitted) return;
+    for (const { alias, type, channelName: own } of this.#bound()) {
+      if (type !== 'listener' || typeof alias !== 'string' || own !== channelName) continue;
+      const before = this.#queries.get(alias)?.get().data;
+      const all = [...(Array.isArray(before) ? before : []), data];
+      this.#showPushes(alias, mode === 'append' ? all.slice(-Math.max(limit ?? MAX_PUSHES, 1)) : data);
+    }
+  }
+
   /** Reads the data of a widget again: of its own queries, and of those that its properties name. */
   async refresh(key: string): Promise<void> {
     const { names } = compile(this.#widgets.get(key)?.widgetConfig.properties);
@@ -256,21 +279,24 @@ export class PageState {
     const variables = Array.isArray(config.variables) ? config.variables.filter(isObject) : [];
     for (const { key, defaultValue = null } of variables)
       if (typeof key === 'string') this.bindings.compute('variables', key, defaultValue);
-    for (const source of this.#bound()) {
-      const { alias, type } = source;
-      if (typeof alias !== 'string') continue;
-      if (type === 'workflow') this.bindings.set('workflows', alias, NOT_STARTED);
-      if (type !== 'query') continue;
-      const store = createStore(IDLE);
-      this.#queries.set(alias, store);
-      this.sources.add(
-        querySource(source, (state) => {
-          store.set(state);
-          this.bindings.set('queries', alias, state);
-        }),
-      );
-    }
+    for (const source of this.#bound()) this.#declareSource(source);
     for (const widget of this.#widgets.values()) this.#declareWidget(widget);
+  }
+
+  #declareSource(source: Values): void {
+    const { alias, type } = source;
+    if (typeof alias !== 'string') return;
+    if (type === 'workflow') this.bindings.set('workflows', alias, NOT_STARTED);
+    if (type === 'listener') this.#showPushes(alias, []);
+    if (type !== 'query') return;
+    const store = createStore(IDLE);
+    this.#queries.set(alias, store);
+    this.sources.add(
+      querySource(source, (state) => {
+        store.set(state);
+        this.bindings.set('queries', alias, state);
+      }),
+    );
   }
 
   #declareWidget({ widgetKey, widgetConfig, refreshInterval, error }: PlacedWidget): void {

@@ -1,5 +1,5 @@
 import { isObject } from '../../ui/is-object.ts';
-import { compile } from '../bindings/compile.ts';
+import { compile, isFixed } from '../bindings/compile.ts';
 import type { Bindings, Outcome } from '../bindings/graph.ts';
 import type { Answer, PageClient, QueryAnswer, Refused, Wanted } from './client.ts';
 
@@ -232,7 +232,7 @@ export function querySource(given: Values, onState: Source['onState']): Source {
   const { alias, inputValues, triggerMode, refreshOn, refetchInterval } = given;
   const own = isObject(inputValues) ? inputValues : {};
   // Those without an expression are fixed by the page: the server has them.
-  const open = Object.entries(own).filter(([, value]) => compile(value).node.kind !== 'fixed');
+  const open = Object.entries(own).filter(([, value]) => !isFixed(compile(value)));
   return {
     ...{ id: String(alias), onState, inputs: Object.fromEntries(open) },
     wanted: (values) => ({ kind: 'query', alias: String(alias), inputValues: values }),
