@@ -29,6 +29,7 @@ import { describeResource, RESOURCE_PATH, requireOrigin, withChallenge } from '.
 import { createMCPServer } from './server.ts';
 import type { Session } from './session.ts';
 import { readChoice, requireKnown } from './tool-choice.ts';
+import { createToolEvents } from './tool-events.ts';
 
 export const MCP_PATH = '/tenants/:tenantID/mcp';
 
@@ -54,10 +55,12 @@ export function createMCPApp(context: ApiContext): MCPApp {
   }
   context.access.toolRights.use(registry);
   let isClosing = false;
+  const events = createToolEvents(context.messaging.backplane.messages);
   const handler = createMcpHandler(
     async ({ authInfo, era }) =>
       createMCPServer({ context, registry: await registry(), isClosing: () => isClosing }, sessionOf(authInfo), era),
     {
+      bus: events.bus,
       onerror: (error) => context.logger.debug({ err: error }, 'mcp request refused'),
     },
   );
@@ -93,7 +96,7 @@ export function createMCPApp(context: ApiContext): MCPApp {
     const sender = { tenantID, callerID: callerOf(session.identity).id, sessionID: clientOf(request) };
     session.cancelled = cancellations.heed(sender, body, response);
     const auth: AuthInfo = { token: '', clientId: session.identity.userID, scopes: [], extra: { session } };
-    await serve(Object.assign(request, { auth }), response, body);
+    await events.serve(tenantID, { body, response }, () => serve(Object.assign(request, { auth }), response, body));
   });
   app.use(unknownPath);
   app.use(sendErrors({ logger: context.logger, refusals: context.requests.refusals }));
@@ -115,6 +118,7 @@ export function createMCPApp(context: ApiContext): MCPApp {
   async function close(): Promise<void> {
     isClosing = true;
     cancellations[Symbol.dispose]();
+    events[Symbol.dispose]();
     await handler.close();
   }
 

@@ -19,7 +19,10 @@ export async function createMCPServer(means: Means, session: Session, era: McpRe
   const instructions = session.isBeginning ? await describeService(means, session) : undefined;
   const server = new Server(
     { name: 'gantry', title: 'Gantry', version: '1.0.0' },
-    { capabilities: { tools: {}, resources: {}, prompts: {}, completions: {} }, ...(instructions && { instructions }) },
+    {
+      capabilities: { tools: { listChanged: true }, resources: {}, prompts: {}, completions: {} },
+      ...(instructions && { instructions }),
+    },
   );
   /** Logs an error of the service, once, and tells the client its id. The library would send the error alone. */
   async function logged<T>(method: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {

@@ -5,6 +5,7 @@ import { invalid } from '#shared/core/schema/issues.ts';
 import type { EntityManager } from '#shared/entities/orm.ts';
 import { DataQuery as DataQueryEntity } from '#shared/entities/tables/data-query.ts';
 import { createAsset } from '../../assets/assets.ts';
+import { announceOffered } from '../../assets/offered-tools.ts';
 import { tenantRoute } from '../../context/routes.ts';
 import { Message } from '../../http/fields/response-parts.ts';
 import { presentDataQuery } from './present.ts';
@@ -25,11 +26,12 @@ export const createDataQuery = tenantRoute({
   response: Changed,
   idempotent: 'transaction',
 
-  async handle({ body, caller, em, newAssetID, reportUnknown }) {
+  async handle({ body, caller, em, tenantID, newAssetID, reportUnknown }, context) {
     const { target, issues, unknown } = await checkTarget(em, body);
     reportUnknown(unknown);
     if (issues) throw invalid(issues);
     const query = await write(em, { caller, id: newAssetID(), body }, target);
+    announceOffered(context, { tenantID, isOffered: query.isOfferedAsTool });
     return { dataQuery: presentDataQuery(query), message: 'Data query created' };
   },
 });

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { DataQuery as DataQueryEntity } from '#shared/entities/tables/data-query.ts';
 import { QueryRun } from '#shared/entities/tables/query-run.ts';
 import { deleteAsset } from '../../assets/assets.ts';
+import { announceOffered } from '../../assets/offered-tools.ts';
 import { tenantRoute } from '../../context/routes.ts';
 import { containing, findPage } from '../../http/fields/paging.ts';
 import { Message } from '../../http/fields/response-parts.ts';
@@ -78,8 +79,10 @@ export const dataQueryRoutes = [
     params: DataQueryID,
     response: z.object({ message: Message }),
 
-    async handle({ params, em }) {
-      await deleteAsset(em, 'dataquery', await getDataQuery(em, params.dataQueryID));
+    async handle({ params, em, tenantID }, context) {
+      const query = await getDataQuery(em, params.dataQueryID);
+      await deleteAsset(em, 'dataquery', query);
+      announceOffered(context, { tenantID, isOffered: query.isOfferedAsTool });
       return { message: 'Data query deleted' };
     },
   }),

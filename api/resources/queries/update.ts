@@ -1,6 +1,7 @@
 import { invalid } from '#shared/core/schema/issues.ts';
 import type { DataQuery } from '#shared/entities/tables/data-query.ts';
 import { requireFolder } from '../../assets/folders.ts';
+import { announceOffered } from '../../assets/offered-tools.ts';
 import { tenantRoute } from '../../context/routes.ts';
 import { getDataQuery } from './find.ts';
 import { presentDataQuery } from './present.ts';
@@ -19,17 +20,17 @@ export const updateDataQuery = tenantRoute({
   body: DataQueryUpdate,
   response: Changed,
 
-  async handle({ params, body, em, require, reportUnknown }) {
-    return em.transactional(async (tx) => {
+  async handle({ params, body, em, tenantID, require, reportUnknown }, context) {
+    const changed = await em.transactional(async (tx) => {
       const query = await getDataQuery(tx, params.dataQueryID, { lock: true });
-      const changed = change(query, body);
-      if (changed) {
+      const next = change(query, body);
+      if (next) {
         // Needed even if the datasource stays: a changed statement may read anything in it.
-        await require(targetAccess(changed));
-        const { target, issues, unknown } = await checkTarget(tx, changed);
+        await require(targetAccess(next));
+        const { target, issues, unknown } = await checkTarget(tx, next);
         if (body.dataQueryOptions) reportUnknown(unknown);
         if (issues) throw invalid(issues);
-        tx.assign(query, { ...target, dataQueryOptions: changed.dataQueryOptions });
+        tx.assign(query, { ...target, dataQueryOptions: next.dataQueryOptions });
       }
       const { dataQueryTitle, dataQueryDescription, runOnLoad, isDisabled, isOfferedAsTool, folderID } = body;
       const changes = { dataQueryTitle, dataQueryDescription, runOnLoad, isDisabled, isOfferedAsTool, folderID };
@@ -38,6 +39,9 @@ export const updateDataQuery = tenantRoute({
       await tx.flush();
       return { dataQuery: presentDataQuery(query), message: 'Data query updated' };
     });
+    const isOffered = changed.dataQuery.isOfferedAsTool || body.isOfferedAsTool !== undefined;
+    announceOffered(context, { tenantID, isOffered });
+    return changed;
   },
 });
 

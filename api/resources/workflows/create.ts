@@ -3,6 +3,7 @@ import { inEntityTransaction } from '#shared/db/query.ts';
 import { Workflow as WorkflowEntity } from '#shared/entities/tables/workflow.ts';
 import { WorkflowOptions } from '#shared/workflow/options.ts';
 import { createAsset } from '../../assets/assets.ts';
+import { announceOffered } from '../../assets/offered-tools.ts';
 import { tenantRoute } from '../../context/routes.ts';
 import {
   asStored,
@@ -56,6 +57,7 @@ export const createWorkflow = tenantRoute({
       await requireVersionCapacity(em, tenantID);
       return created;
     });
+    announceOffered(context, { tenantID, isOffered: isOfferedAsTool });
     return { workflow: presentWorkflow(workflow, version) };
   },
 });

@@ -5,6 +5,7 @@ import { Workflow } from '#shared/entities/tables/workflow.ts';
 import { WorkflowInstance } from '#shared/entities/tables/workflow-instance.ts';
 import type { Runs } from '#shared/runs/runs.ts';
 import { deleteAsset } from '../../assets/assets.ts';
+import { announceOffered } from '../../assets/offered-tools.ts';
 import { findStarters, type Starters } from '../../assets/starters.ts';
 import { tenantRoute } from '../../context/routes.ts';
 import { Flag } from '../../http/fields/flag.ts';
@@ -25,7 +26,7 @@ export const deleteWorkflow = tenantRoute({
   response: z.object({ message: Message }),
   errors: ['409'],
 
-  async handle({ params, query, em, tenantID, visible }, { pool, runs }) {
+  async handle({ params, query, em, tenantID, visible }, { pool, runs, messaging }) {
     const workflow = await em.findOne(Workflow, { id: params.workflowID });
     if (!workflow) throw new AppError('NOT_FOUND', 'Workflow not found');
     if (!query.force) refuseStarted(await findStarters({ em, pool, tenantID, visible }, workflow.id));
@@ -34,6 +35,7 @@ export const deleteWorkflow = tenantRoute({
     // Runs are cancelled before, so that an interrupted request can be repeated, and after, for runs accepted meanwhile.
     await cancelRuns(em, runs, which);
     await deleteAsset(em, 'workflow', workflow);
+    announceOffered({ messaging }, { tenantID, isOffered: workflow.isOfferedAsTool });
     await cancelRuns(em, runs, which);
     return { message: 'Workflow deleted' };
   },

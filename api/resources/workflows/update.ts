@@ -3,6 +3,7 @@ import type { EntityManager } from '#shared/entities/orm.ts';
 import { WorkflowVersion } from '#shared/entities/tables/workflow-version.ts';
 import { WorkflowOptions } from '#shared/workflow/options.ts';
 import { requireFolder } from '../../assets/folders.ts';
+import { announceOffered } from '../../assets/offered-tools.ts';
 import { tenantRoute } from '../../context/routes.ts';
 import {
   authorAccess,
@@ -41,7 +42,7 @@ export const updateWorkflow = tenantRoute({
   conditional: true,
 
   async handle({ params, body, caller, identity, em, tenantID, require, requireMatch }, context) {
-    return em.transactional(async (tx) => {
+    const changed = await em.transactional(async (tx) => {
       const workflow = await lockWorkflow(tx, params.workflowID);
       const latest = await findLatest(tx, workflow.id);
       requireMatch(latest.number ?? 0);
@@ -66,6 +67,9 @@ export const updateWorkflow = tenantRoute({
       if (version !== latest) await requireVersionCapacity(tx, tenantID);
       return { workflow: presentWorkflow(workflow, version) };
     });
+    const isOffered = changed.workflow.isOfferedAsTool || body.isOfferedAsTool !== undefined;
+    announceOffered(context, { tenantID, isOffered });
+    return changed;
   },
 });
 

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { type MCP, startMCP } from '#api/mcp/listen.ts';
 import { type Cluster, startCluster } from '#test/support/cluster.ts';
 import { aDataQuery, aMember, aTenant, aWorkflow, chain, type TestTenant } from '#test/support/factories.ts';
+import { eventually } from '#test/support/settle.ts';
 
 let cluster: Cluster;
 let mcp: MCP;
@@ -26,8 +27,20 @@ function api() {
   return cluster.as(tenant.creator).in(tenant);
 }
 
-async function connect({ query = '', user = tenant.creator as { email: string } } = {}) {
-  const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode: { pin: '2026-07-28' } } });
+interface Connecting {
+  query?: string;
+  user?: { email: string };
+  onTools?: (names: string[]) => void;
+}
+
+async function connect({ query = '', user = tenant.creator, onTools }: Connecting = {}) {
+  const tools = {
+    onChanged: (_error: unknown, list: { name: string }[] | null) => onTools?.((list ?? []).map(({ name }) => name)),
+  };
+  const client = new Client(
+    { name: 'test', version: '1' },
+    { versionNegotiation: { mode: { pin: '2026-07-28' } }, ...(onTools && { listChanged: { tools } }) },
+  );
   const headers = { authorization: `Bearer ${await cluster.tokenFor(user)}` };
   const url = new URL(`http://127.0.0.1:${mcp.port}/tenants/${tenant.id}/mcp${query}`);
   await client.connect(new StreamableHTTPClientTransport(url, { requestInit: { headers } }));
@@ -121,6 +134,24 @@ test('a query is a tool too, names stay apart, and each caller gets what they ma
   expect(theirNames).toContain(ofQuery);
   expect(theirNames).not.toContain('open_orders');
   await expect(textOf(theirs, 'open_orders', { amount: 1 })).rejects.toThrow(/There is no tool/);
+});
+
+test('a client that listens is told when the list of its tenant has changed, and not of another', async () => {
+  const { id } = await aRefund();
+  const heard: string[][] = [];
+  const elsewhere: string[] = [];
+  const here = tenant;
+  await using client = await connect({ onTools: (names) => void heard.push(names) });
+  tenant = await aTenant(cluster);
+  await using other = await connect({ onTools: () => void elsewhere.push('changed') });
+  expect((await other.listTools()).tools.length).toBeGreaterThan(10);
+  tenant = here;
+  await api().patch(`T/workflows/${id}`, { isOfferedAsTool: true });
+  await eventually(() => expect(heard.at(-1)).toContain('refund_an_order'));
+  await api().patch(`T/workflows/${id}`, { isOfferedAsTool: false });
+  await eventually(() => expect(heard.at(-1)).not.toContain('refund_an_order'));
+  expect(elsewhere).toEqual([]);
+  expect((await client.listTools()).tools.map(({ name }) => name)).not.toContain('refund_an_order');
 });
 
 test('a call of an offered workflow waits for an approval where the tenant wants one', async () => {

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { AppError } from '#shared/core/errors.ts';
 import type { EntityManager } from '#shared/entities/orm.ts';
 import { WorkflowVersion } from '#shared/entities/tables/workflow-version.ts';
+import { announceOffered } from '../../../assets/offered-tools.ts';
 import { tenantRoute } from '../../../context/routes.ts';
 import {
   authorAccess,
@@ -36,7 +37,7 @@ export const publishVersion = tenantRoute({
   idempotent: false,
 
   async handle({ params, caller, identity, em, tenantID, require }, context) {
-    return em.transactional(async (tx) => {
+    const changed = await em.transactional(async (tx) => {
       const workflow = await lockWorkflow(tx, params.workflowID);
       const version = await getVersion(tx, params);
       const graph = graphOf(version);
@@ -47,6 +48,8 @@ export const publishVersion = tenantRoute({
       await tx.flush();
       return { workflow: presentWorkflow(workflow, await findLatest(tx, workflow.id)) };
     });
+    announceOffered(context, { tenantID, isOffered: changed.workflow.isOfferedAsTool });
+    return changed;
   },
 });
 
@@ -66,7 +69,7 @@ export const restoreVersion = tenantRoute({
   idempotent: false,
 
   async handle({ params, body, caller, identity, em, tenantID, require }, context) {
-    return em.transactional(async (tx) => {
+    const changed = await em.transactional(async (tx) => {
       const workflow = await lockWorkflow(tx, params.workflowID);
       const graph = graphOf(await getVersion(tx, params));
       await require(authorAccess(graph.nodes, graph.options));
@@ -78,6 +81,8 @@ export const restoreVersion = tenantRoute({
       if (version !== latest) await requireVersionCapacity(tx, tenantID);
       return { workflow: presentWorkflow(workflow, version) };
     });
+    announceOffered(context, { tenantID, isOffered: changed.workflow.isOfferedAsTool });
+    return changed;
   },
 });
 
