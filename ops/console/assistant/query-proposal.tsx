@@ -9,10 +9,8 @@ import { useDraftRun } from '../query/use-draft-run.ts';
 import { Copy } from '../ui/copy.tsx';
 import { isObject } from '../ui/is-object.ts';
 import { JSONView } from '../ui/json.tsx';
-import { Markdown } from '../ui/markdown.tsx';
 import { Notice } from '../ui/notice.tsx';
 import { ProposalCard } from './proposal-card.tsx';
-import { useDiscarded } from './discarded.ts';
 
 interface Props {
   id: string;

@@ -13,11 +13,9 @@ import { proposedGraph } from '../editor/proposed-graph.ts';
 import type { Kinds } from '../graph/kinds.ts';
 import { type OpenDraft, useAsProposal, useOpenPage, useProposedDraft } from '../open-page/open-page.ts';
 import { countOf } from '../ui/count.ts';
-import { Markdown } from '../ui/markdown.tsx';
 import { Notice } from '../ui/notice.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { ProposalCard } from './proposal-card.tsx';
-import { useDiscarded } from './discarded.ts';
 import { differences, newDraft, type WorkflowChange, withChange, workflowChangeIn } from './proposed.ts';
 import { useStored } from './stored.ts';
 
