@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { paramsOf } from '#ops/console/apps/view.ts';
 import { gridOf, layoutOf, readingOrder, spansOf } from '#ops/console/page/layout/tree.ts';
 import type { Answer, PageClient, Push, RunState, Wanted } from '#ops/console/page/state/client.ts';
 import { type PageContent, PageState } from '#ops/console/page/state/page-state.ts';
@@ -293,6 +294,12 @@ describe('actions', () => {
     again.page.runs.forget('approve');
     expect(again.remembered()).toEqual([]);
     again.page.close();
+  });
+});
+
+test('parameters of a page are the texts of its address, however the router has written them', () => {
+  expect(paramsOf('?id=%2205%22&name=Ada%20L.&n=7&open=%22&big=12345678901234567890')).toEqual({
+    ...{ id: '05', name: 'Ada L.', n: '7', open: '"', big: '12345678901234567890' },
   });
 });
 

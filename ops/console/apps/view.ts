@@ -11,5 +11,19 @@ export function parseAppView(given: Record<string, unknown>): AppView {
 
 /** Parameters of a page that is opened: all that stands in its address. */
 export function paramsOf(search: string): Readonly<Record<string, string>> {
-  return Object.fromEntries([...new URLSearchParams(search)].slice(0, 50));
+  return Object.fromEntries(
+    [...new URLSearchParams(search)].slice(0, MAX_PARAMS).map(([key, value]) => [key, plain(value)]),
+  );
+}
+
+const MAX_PARAMS = 50;
+
+/** The router writes a text that it would read as something else, such as one of digits, in quotes. */
+function plain(value: string): string {
+  try {
+    const read: unknown = /^".*"$/s.test(value) ? JSON.parse(value) : value;
+    return typeof read === 'string' ? read : value;
+  } catch {
+    return value;
+  }
 }
