@@ -1,0 +1,7 @@
+import { lazy } from 'react';
+import { whenServed } from '../code/when-served.ts';
+
+/** Forms are loaded with the first question: most pages have none. */
+export const Question = lazy(() =>
+  whenServed(() => import('./question.tsx')).then(({ Question: one }) => ({ default: one })),
+);
