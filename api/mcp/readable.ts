@@ -26,25 +26,39 @@ type Body = Readonly<Record<string, unknown>>;
 export function readable(body: Body, shown: Shown): string {
   const { success: _said, next, ...fields } = body;
   const data = Object.entries(fields).filter(([name, value]) => !paging.has(name) && value != null);
-  const whole = data.map(([name, value]) => part(name, value)).join('\n');
   const { offset = 0 } = shown;
-  const cut = cutAt(whole, offset);
+  const { text, isWhole } = beginning(linesOf(data), offset + MAX_SHOWN);
+  const cut = isWhole ? text.length : cutAt(text, offset);
   const lines = [
-    whole.slice(offset, cut).toWellFormed(),
-    cut < whole.length && `[Characters ${offset} to ${cut} of ${whole.length}. ${readingOn(shown, cut)}]`,
-    moreOf(body, shown),
+    text.slice(offset, cut).toWellFormed(),
+    isWhole ? moreOf(body, shown) : `[Cut after character ${cut}. ${readingOn(shown, cut)}]`,
     ...(Array.isArray(next) && next.length > 0 ? [`Next: ${next.join('; ')}.`] : []),
-  ].filter((line) => line !== false && line !== undefined && line !== '');
+  ].filter((line) => line !== undefined && line !== '');
   return lines.length > 0 ? lines.join('\n') : 'Done.';
+}
+
+/** The text up to a length. No more lines are made than that, which for a large answer would take the process tens of milliseconds. */
+function beginning(lines: Iterable<string>, end: number): { text: string; isWhole: boolean } {
+  const parts: string[] = [];
+  let length = -1;
+  for (const line of lines) {
+    parts.push(line);
+    length += line.length + 1;
+    if (length > end) return { text: parts.join('\n'), isWhole: false };
+  }
+  return { text: parts.join('\n'), isWhole: true };
+}
+
+function* linesOf(data: readonly (readonly [string, unknown])[]): Generator<string> {
+  for (const [name, value] of data) yield* part(name, value);
 }
 
 const paging = new Set(['totalCount', 'totalPages', 'page', 'pageSize', 'nextCursor', 'nextPage', 'message']);
 
 /** At the end of a line, if one ends in the second half of what is shown. */
-function cutAt(whole: string, offset: number): number {
+function cutAt(text: string, offset: number): number {
   const end = offset + MAX_SHOWN;
-  if (whole.length <= end) return whole.length;
-  const line = whole.lastIndexOf('\n', end);
+  const line = text.lastIndexOf('\n', end);
   return line > offset + MAX_SHOWN / 2 ? line + 1 : end;
 }
 
@@ -79,26 +93,35 @@ function moreOf(body: Body, { name, args, fields, isCalledByName }: Shown): stri
   return typeof totalCount === 'number' ? count : undefined;
 }
 
-function part(name: string, value: unknown): string {
-  if (Array.isArray(value)) return list(name, value);
-  if (!isJsonObject(value)) return `${name}: ${scalar(value)}`;
+function* part(name: string, value: unknown): Generator<string> {
+  if (Array.isArray(value)) return yield* list(name, value);
+  if (!isJsonObject(value)) return yield `${name}: ${scalar(value)}`;
   const inner = Object.entries(value).filter(([, each]) => each !== null && each !== undefined);
-  const lines = inner.map(([key, each]) =>
-    Array.isArray(each) && each.length > 3 && each.every(isFlat) ? `  ${list(key, each)}` : `  ${key}: ${scalar(each)}`,
-  );
-  return lines.length === 0 ? `${name}: none` : [`${name}:`, ...lines].join('\n');
+  yield inner.length === 0 ? `${name}: none` : `${name}:`;
+  for (const [key, each] of inner)
+    if (Array.isArray(each) && each.length > 3 && each.slice(0, MAX_LOOKED_AT).every(isFlat))
+      yield* list(`  ${key}`, each);
+    else yield `  ${key}: ${scalar(each)}`;
 }
 
-function list(name: string, values: readonly unknown[]): string {
-  if (values.length === 0) return `${name}: none`;
-  if (!values.every(isJsonObject)) return `${name}: ${values.map(scalar).join(', ')}`;
+/** Rows by which it is decided how a list is shown. */
+const MAX_LOOKED_AT = 1_000;
+
+function* list(name: string, values: readonly unknown[]): Generator<string> {
+  if (values.length === 0) return yield `${name}: none`;
+  const first = values.slice(0, MAX_LOOKED_AT);
+  if (!first.every(isJsonObject)) return yield `${name}: ${values.map(scalar).join(', ')}`;
+  yield `${name} (${values.length}):`;
   // Definitions are sent back, so that they are shown as the JSON that they are.
-  if (!values.every(isFlat)) return [`${name} (${values.length}):`, ...values.map(scalar)].join('\n');
-  const columns = [...new Set(values.flatMap((row) => Object.keys(row)))].filter((column) =>
-    values.some((row) => row[column] !== null && row[column] !== undefined),
+  if (!first.every(isFlat)) {
+    for (const value of values) yield scalar(value);
+    return;
+  }
+  const columns = [...new Set(first.flatMap((row) => Object.keys(row)))].filter((column) =>
+    first.some((row) => row[column] !== null && row[column] !== undefined),
   );
-  const rows = values.map((row) => columns.map((column) => cell(row[column])).join(' | '));
-  return [`${name} (${values.length}):`, columns.join(' | '), ...rows].join('\n');
+  yield columns.join(' | ');
+  for (const row of values) yield columns.map((column) => cell(isJsonObject(row) ? row[column] : row)).join(' | ');
 }
 
 function isFlat(value: unknown): boolean {

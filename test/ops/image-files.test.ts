@@ -27,9 +27,12 @@ test('the stage that builds the console has every file that this reads', () => {
   expect(read.filter((path) => !sent.includes(path) || !isCopied(path))).toEqual([]);
 });
 
-test('the image has no file of tests, tools, benchmarks, documents and the embedded mode', () => {
+test('the image has no file of tests, tools, benchmarks, documents and the embedded mode, but the guides that agents read', () => {
+  const guides = globSync('ops/guides/*.md', { cwd: root });
+  expect(guides.filter((path) => !inImage.includes(path))).toEqual([]);
   // The rest of these folders are types.
-  const left = inImage.filter((path) => !loaded.has(path) && !/^(?:api|workers|shared)\/.*\.ts$/.test(path));
+  const isType = (path: string) => /^(?:api|workers|shared)\/.*\.ts$/.test(path);
+  const left = inImage.filter((path) => !loaded.has(path) && !isType(path) && !guides.includes(path));
   expect(left).toEqual([]);
 });
 

@@ -241,6 +241,11 @@ test('a long answer is cut, and says how it is read on', async () => {
   const second = await ask(client, 'read_asset', JSON.parse(args));
   expect(second.text).toContain('Read on with read_asset');
   expect((await ask(client, 'read_asset', { ...JSON.parse(args), offset: 32_000 })).text).toContain('bc');
+  const many = await ask(client, 'try_query', {
+    options: { query: 'select n, repeat(n::text, 5) as text from generate_series(1, 3000) n' },
+  });
+  expect(many.text).toMatch(/\[Cut after character \d+\. Ask for less/);
+  expect(many.text).not.toContain('and there are more');
   const called = await ask(client, 'call_tool', { name: 'get_query', arguments: { dataQueryID: id } });
   expect(called.text).toMatch(/Read on with call_tool \{"name":"get_query".*"offset":16000\}/);
 });
