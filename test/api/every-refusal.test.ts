@@ -270,8 +270,13 @@ describe.each(drawn('not an operator', (route) => route.realm === 'operator'))('
   });
 });
 
-/** A chat in which nothing is being written is an answer: `useChat` asks when it begins. */
-const answeringNothing = ['get /api/v1/tenants/:tenantID/ai/chat/stream/:chatID/stream'];
+const chatStream = '/api/v1/tenants/:tenantID/ai/chat/stream/:chatID/stream';
+
+/** A chat in which nothing is being written is an answer: `useChat` asks when it begins, and stops what may have ended. */
+const answeringNothing: Record<string, object> = {
+  [`get ${chatStream}`]: { status: 204, body: '' },
+  [`delete ${chatStream}`]: { status: 200, body: { stopped: false } },
+};
 
 /** Entries that a tenant has published are for all tenants. */
 const ofDeployment = [
@@ -296,8 +301,8 @@ describe.each(drawn('other object', (route) => route.realm === 'tenant' && idsOf
 
       for (const params of ofDeployment.includes(nameOf(route)) ? [unknown(route)] : [theirs, unknown(route)]) {
         const answer = await send(tenant.creator, route, params);
-        if (answeringNothing.includes(nameOf(route))) expect(answer).toMatchObject({ status: 204, body: '' });
-        else expect(answer).toMatchObject({ status: 404, body: { error: { code: 'NOT_FOUND' } } });
+        const notFound = { status: 404, body: { error: { code: 'NOT_FOUND' } } };
+        expect(answer).toMatchObject(answeringNothing[nameOf(route)] ?? notFound);
       }
     });
   },
