@@ -8,7 +8,7 @@ const kB = 1_000;
 const budgets = {
   firstPage: 240 * kB,
   laterPage: 180 * kB,
-  workflowEditor: { opened: 200 * kB, whole: 255 * kB },
+  workflowEditor: { opened: 200 * kB, whole: 265 * kB },
   codeEditor: 150 * kB,
   values: 25 * kB,
   assistant: 45 * kB,
@@ -45,7 +45,7 @@ test('every other page but the editor of workflows adds less than 180 kB, its la
   expect(sizes.filter(([, size]) => size >= budgets.laterPage)).toEqual([]);
 });
 
-test('the editor of workflows adds less than 200 kB when it opens, and less than 255 with all its dialogs', () => {
+test('the editor of workflows adds less than 200 kB when it opens, and less than 265 with all its dialogs', () => {
   const { opened, whole } = budgets.workflowEditor;
   expect(addedBy([WORKFLOW, 'editor/canvas.tsx'])).toBeLessThan(opened);
   expect(addedBy([WORKFLOW, ...lazyPartsOf(WORKFLOW)])).toBeLessThan(whole);

@@ -1,6 +1,7 @@
 import { Paper, Skeleton, Stack, Text } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
+import { errorInPlaceOf } from '../client/error-in-place.ts';
 import { useMay } from '../client/may.ts';
 import { requestRead } from '../client/reads.ts';
 import { APIError, body, rest } from '../client/rest.ts';
@@ -14,7 +15,9 @@ export function Question({ questionID }: { questionID: string }) {
   const may = useMay();
   const queries = useQueryClient();
   const mayRead = may('workflow.read') || may('workflow.execute');
-  const { data: request, error } = useQuery({ ...requestRead(tenantID, questionID), enabled: mayRead });
+  const read = useQuery({ ...requestRead(tenantID, questionID), enabled: mayRead });
+  const { data: request } = read;
+  const error = errorInPlaceOf(read);
   const send = useMutation({
     mutationFn: (submittedData: Answer) => {
       const path = '/api/v1/tenants/{tenantID}/workflows/data-collection/{collectionRequestID}/submit';

@@ -1,4 +1,5 @@
 import type { AnyServerPayload } from '#shared/messaging/realtime/events.ts';
+import { newID } from './new-id.ts';
 import { body, rest } from './rest.ts';
 import { getSocket } from './socket.ts';
 import type { RunStatus } from './types.ts';
@@ -48,7 +49,7 @@ export function watchBridge(
 ): () => void {
   const { tenantID, widgetID, start, inputs } = given;
   const socket = getSocket();
-  const idempotencyKey = crypto.randomUUID();
+  const idempotencyKey = newID();
   let state: BridgeState = { ...NOT_STARTED, instanceID: given.instanceID ?? '' };
   let lastSeq = 0;
   let isLeft = false;

@@ -22,9 +22,9 @@ import { May } from '../ui/may.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { saveFile } from '../ui/save-file.ts';
 import { type Column, Scroller, Table } from '../ui/table.tsx';
-import { RowDialog } from './row-dialog.tsx';
 import type { DatabaseView } from './view.ts';
 
+const RowDialog = lazy(() => import('./row-dialog.tsx').then(({ RowDialog: one }) => ({ default: one })));
 const ImportRows = lazy(() => import('./import-rows.tsx').then(({ ImportRows: one }) => ({ default: one })));
 
 interface Props {
@@ -95,13 +95,15 @@ export function Rows({ ids, table, view, onView }: Props) {
       )}
       <Paging page={page} next={data?.nextPage ?? null} onGo={(next) => onView({ ...view, page: next })} />
       {edited && (
-        <RowDialog
-          ids={ids}
-          table={table}
-          row={edited === 'new' ? undefined : edited}
-          onSettled={refresh}
-          onClose={() => setEdited(undefined)}
-        />
+        <Suspense>
+          <RowDialog
+            ids={ids}
+            table={table}
+            row={edited === 'new' ? undefined : edited}
+            onSettled={refresh}
+            onClose={() => setEdited(undefined)}
+          />
+        </Suspense>
       )}
       {doomed && (
         <Confirm

@@ -1,4 +1,4 @@
-import { type ComboboxParsedItem, MultiSelect, Group as Row, Select, Text, TextInput } from '@mantine/core';
+import { type ComboboxParsedItem, Group as Row, Select, Text, TextInput } from '@mantine/core';
 import { useDebouncedValue, useDisclosure } from '@mantine/hooks';
 import { useQueries } from '@tanstack/react-query';
 import { type ReactNode, Suspense, useContext, useState } from 'react';
@@ -14,6 +14,7 @@ import {
 } from '../client/references.ts';
 import { ListLink, OpenLink, useTenantID } from './asset-title.tsx';
 import { CreateHere } from './create-here.ts';
+import { MultiSelect } from './multi-select.tsx';
 import { choicesFrom, distinctTitles, type Group, isID, type Known, noteOf, nounsOf } from './picked.ts';
 
 interface Shared {

@@ -1,10 +1,11 @@
-import { Checkbox, MultiSelect, PasswordInput, Select, Textarea, TextInput } from '@mantine/core';
+import { Checkbox, PasswordInput, Select, Textarea, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import { numberIn } from '#shared/core/exact-number.ts';
 import type { CodeLanguage } from '../code/language.ts';
 import { CodeEditor, type CodeEditorProps } from './code-editor.tsx';
 import type { ControlProps } from './drawn.ts';
 import { isObject } from './is-object.ts';
+import { MultiSelect } from './multi-select.tsx';
 import type { Choice } from './schema-shape.ts';
 import { parseTemplateJSON } from './template-json.ts';
 

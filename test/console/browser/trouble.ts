@@ -219,7 +219,8 @@ export function troubleTests(stage: () => Stage): void {
       .waitFor();
     await expect.poll(shown).toEqual(['Home', 'Runs', 'Inbox', 'Workflows', 'Datasources']);
     await main.getByRole('button', { name: 'Actions for Of another' }).first().click();
-    await page.getByText('You may change nothing here.').waitFor();
+    await page.getByRole('menuitem', { name: 'Show its runs' }).waitFor();
+    expect(await page.getByRole('menuitem').count()).toBe(1);
     await page.keyboard.press('Escape');
     await main.getByRole('button', { name: 'Actions for Theirs' }).first().click();
     await page.getByRole('menuitem', { name: 'Delete' }).waitFor();

@@ -1,8 +1,9 @@
-import { ActionIcon, Fieldset, Group, MultiSelect, Select, Stack, Text } from '@mantine/core';
+import { ActionIcon, Fieldset, Group, Select, Stack, Text } from '@mantine/core';
 import { type Kinds, wordsOf } from '../../graph/kinds.ts';
 import { DurationInput } from '../../ui/duration-input.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { isObject } from '../../ui/is-object.ts';
+import { MultiSelect } from '../../ui/multi-select.tsx';
 import { Picker } from '../../ui/picker.tsx';
 import { propertiesOf } from '../../ui/schema-shape.ts';
 import type { Config } from '../draft.ts';

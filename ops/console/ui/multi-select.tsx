@@ -1,0 +1,16 @@
+import { type MultiSelectProps, Skeleton } from '@mantine/core';
+import { lazy, Suspense } from 'react';
+import { whenServed } from '../code/when-served.ts';
+
+const Part = lazy(() =>
+  whenServed(() => import('./multi-select-part.ts')).then(({ MultiSelect: one }) => ({ default: one })),
+);
+
+/** Loaded with the first field of several choices: few forms have one. */
+export function MultiSelect(props: MultiSelectProps) {
+  return (
+    <Suspense fallback={<Skeleton h={60} />}>
+      <Part {...props} />
+    </Suspense>
+  );
+}
