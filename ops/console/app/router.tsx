@@ -146,7 +146,7 @@ const appPage = createRoute({
 
 const dashboard = createRoute({
   getParentRoute: () => tenant,
-  path: '/dashboards/$dashboardID',
+  path: '/pages/dashboards/$dashboardID',
   component: lazyPage(() => import('../pages/dashboard.tsx'), 'DashboardPage'),
 });
 

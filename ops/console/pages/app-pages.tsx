@@ -92,7 +92,7 @@ function Dashboards({ tenantID, view, onFilter, kinds }: ListProps) {
           head: 'Title',
           cell: ({ dashboardID, dashboardTitle, dashboardDescription }) => (
             <>
-              <Link className="link" to="/t/$tenantID/dashboards/$dashboardID" params={{ tenantID, dashboardID }}>
+              <Link className="link" to="/t/$tenantID/pages/dashboards/$dashboardID" params={{ tenantID, dashboardID }}>
                 <bdi>{dashboardTitle}</bdi>
               </Link>
               {dashboardDescription && <div className="note described">{dashboardDescription}</div>}

@@ -16,7 +16,7 @@ import { Problem } from '../ui/problem.tsx';
 
 /** A dashboard, with the widgets that the caller may execute. */
 export function DashboardPage() {
-  const { tenantID, dashboardID } = useParams({ from: '/shell/t/$tenantID/dashboards/$dashboardID' });
+  const { tenantID, dashboardID } = useParams({ from: '/shell/t/$tenantID/pages/dashboards/$dashboardID' });
   const navigate = useNavigate();
   const { searchStr } = useLocation();
   const [refreshes, setRefreshes] = useState(0);

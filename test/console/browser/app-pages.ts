@@ -406,7 +406,7 @@ export function appPageTests(stage: () => Stage): void {
       .dashboard;
     await go(path('/pages?kind=dashboards'));
     await expectAccessible(page, { name: 'pages', shows: 'Board' });
-    await go(path(`/dashboards/${dashboardID}`));
+    await go(path(`/pages/dashboards/${dashboardID}`));
     await page.setViewportSize({ width: 1280, height: 800 });
     await page.getByRole('cell', { name: '7' }).waitFor();
     const drawn = page.locator('.page-chart > svg');
@@ -436,7 +436,7 @@ export function appPageTests(stage: () => Stage): void {
       rules: [{ object: `widget:${stat}`, action: 'execute' }],
     });
     const theirs = await open(viewer);
-    await go(path(`/dashboards/${dashboardID}`), theirs);
+    await go(path(`/pages/dashboards/${dashboardID}`), theirs);
     await expect.poll(() => theirs.getByText('This widget is gone, or you may not see it').count()).toBe(6);
     await theirs.getByText('Fixed').waitFor();
     await theirs.close();
