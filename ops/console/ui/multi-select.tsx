@@ -3,7 +3,7 @@ import { lazy, Suspense } from 'react';
 import { whenServed } from '../code/when-served.ts';
 
 const Part = lazy(() =>
-  whenServed(() => import('./multi-select-part.ts')).then(({ MultiSelect: one }) => ({ default: one })),
+  whenServed(() => import('./multi-select-part.tsx')).then(({ MultiSelectPart: one }) => ({ default: one })),
 );
 
 /** Loaded with the first field of several choices: few forms have one. */
