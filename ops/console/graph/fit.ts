@@ -43,8 +43,10 @@ export function useShowGraph(): (smallest?: number) => void {
       const { width, height } = store.getState();
       const room = { width: width - coveredWidth(), height };
       const nodes = getNodes();
-      const flow = nodes[0]?.sourcePosition === Position.Right ? 'right' : 'down';
-      const first = firstOf(nodes, flow);
+      // Notes stand beside the steps, and mostly before the first one.
+      const steps = nodes.filter(({ type }) => type !== 'note');
+      const flow = steps[0]?.sourcePosition === Position.Right ? 'right' : 'down';
+      const first = firstOf(steps, flow) ?? nodes[0];
       if (!first) return;
       const whole = wholeIn(getNodesBounds(nodes), room);
       void setViewport(whole.zoom < smallest ? beginningIn(getNodesBounds([first]), flow, room) : whole);

@@ -22,6 +22,16 @@ export function templateTests(stage: () => Stage): void {
     await installed.getByRole('link', { name: 'sample_orders' }).waitFor();
     expect(await installed.getByRole('link').count()).toBe(4);
     await expectAccessible(page, { name: 'template-installed', shows: 'and with it' });
+    // Its notes stand before the first step, with which a narrow canvas begins.
+    await page.setViewportSize({ width: 320, height: 800 });
+    const start = page.locator('.react-flow__node').filter({ hasText: 'runs begin here' });
+    const isInView = async () => {
+      const [card, canvas] = await Promise.all([start.boundingBox(), page.locator('.react-flow').boundingBox()]);
+      if (!card || !canvas) return false;
+      return card.x >= canvas.x && card.x + card.width <= canvas.x + canvas.width && card.y >= canvas.y;
+    };
+    await expect.poll(isInView).toBe(true);
+    await page.setViewportSize({ width: 1280, height: 800 });
     await page.getByRole('button', { name: 'Close the note about the installation' }).click();
     await installed.waitFor({ state: 'detached' });
 
