@@ -53,6 +53,8 @@ interface ToolSource {
 }
 
 function describeTool(route: TenantRoute, { tag, document, names }: ToolSource): RouteTool {
+  // Calls read one object of JSON.
+  if (route.produces) throw new Error(`${route.name} answers with ${route.produces}: it belongs in \`withoutTool\``);
   const operation = operationOf(route, document);
   const { schemas } = document.components;
   const inputs = inputsOf(operation, (schema) => resolve(schema, schemas));
