@@ -31,6 +31,7 @@ export const readPageData = tenantRoute({
   permission: 'appPage.read',
   object: ({ params }) => `appPage:${params.appPageID}`,
   params: AppPageID,
+  takesData: true,
   body: PageDataRequest,
   produces: 'application/jsonl',
   response: z.object({}),
