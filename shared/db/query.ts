@@ -33,10 +33,34 @@ export function onEntities(em: EntityManager): Query {
   };
 }
 
+/** Work to be done after the commit of each transaction of `inEntityTransaction`. */
+const afterwards = new WeakMap<object, (() => void)[]>();
+
+/**
+ * Does work once the entity manager's transaction is committed, and not at all if it is rolled back; at once outside of one. The
+ * transaction has to be one of `inEntityTransaction`.
+ */
+export function afterCommit(em: EntityManager, work: () => void): void {
+  const transaction = em.getTransactionContext<object>();
+  if (!transaction) return work();
+  const list = afterwards.get(transaction);
+  if (!list) throw new Error('The transaction is not one of inEntityTransaction');
+  list.push(work);
+}
+
 /** Runs `work` in the entity manager's transaction, or in a new one, which also writes pending changes of entities. */
 export async function inEntityTransaction<T>(em: EntityManager, work: () => Promise<T>): Promise<T> {
   if (em.isInTransaction()) return work();
   await em.begin();
+  const later: (() => void)[] = [];
+  const transaction = em.getTransactionContext<object>();
+  if (transaction) afterwards.set(transaction, later);
+  const result = await committed(em, work);
+  for (const one of later) one();
+  return result;
+}
+
+async function committed<T>(em: EntityManager, work: () => Promise<T>): Promise<T> {
   try {
     const result = await work();
     await em.commit();

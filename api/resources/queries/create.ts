@@ -31,7 +31,7 @@ export const createDataQuery = tenantRoute({
     reportUnknown(unknown);
     if (issues) throw invalid(issues);
     const query = await write(em, { caller, id: newAssetID(), body }, target);
-    announceOffered(context, { tenantID, isOffered: query.isOfferedAsTool });
+    announceOffered(context, { em, tenantID, isOffered: query.isOfferedAsTool });
     return { dataQuery: presentDataQuery(query), message: 'Data query created' };
   },
 });

@@ -82,7 +82,7 @@ export const dataQueryRoutes = [
     async handle({ params, em, tenantID }, context) {
       const query = await getDataQuery(em, params.dataQueryID);
       await deleteAsset(em, 'dataquery', query);
-      announceOffered(context, { tenantID, isOffered: query.isOfferedAsTool });
+      announceOffered(context, { em, tenantID, isOffered: query.isOfferedAsTool });
       return { message: 'Data query deleted' };
     },
   }),

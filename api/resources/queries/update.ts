@@ -40,7 +40,7 @@ export const updateDataQuery = tenantRoute({
       return { dataQuery: presentDataQuery(query), message: 'Data query updated' };
     });
     const isOffered = changed.dataQuery.isOfferedAsTool || body.isOfferedAsTool !== undefined;
-    announceOffered(context, { tenantID, isOffered });
+    announceOffered(context, { em, tenantID, isOffered });
     return changed;
   },
 });

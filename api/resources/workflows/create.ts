@@ -57,7 +57,7 @@ export const createWorkflow = tenantRoute({
       await requireVersionCapacity(em, tenantID);
       return created;
     });
-    announceOffered(context, { tenantID, isOffered: isOfferedAsTool });
+    announceOffered(context, { em, tenantID, isOffered: isOfferedAsTool });
     return { workflow: presentWorkflow(workflow, version) };
   },
 });

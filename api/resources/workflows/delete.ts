@@ -35,7 +35,7 @@ export const deleteWorkflow = tenantRoute({
     // Runs are cancelled before, so that an interrupted request can be repeated, and after, for runs accepted meanwhile.
     await cancelRuns(em, runs, which);
     await deleteAsset(em, 'workflow', workflow);
-    announceOffered({ messaging }, { tenantID, isOffered: workflow.isOfferedAsTool });
+    announceOffered({ messaging }, { em, tenantID, isOffered: workflow.isOfferedAsTool });
     await cancelRuns(em, runs, which);
     return { message: 'Workflow deleted' };
   },

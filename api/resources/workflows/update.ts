@@ -68,7 +68,7 @@ export const updateWorkflow = tenantRoute({
       return { workflow: presentWorkflow(workflow, version) };
     });
     const isOffered = changed.workflow.isOfferedAsTool || body.isOfferedAsTool !== undefined;
-    announceOffered(context, { tenantID, isOffered });
+    announceOffered(context, { em, tenantID, isOffered });
     return changed;
   },
 });

@@ -1,7 +1,10 @@
 /** Workflows and queries that are offered as tools of their own. */
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { announceOffered, OFFERED_TOOLS } from '#api/assets/offered-tools.ts';
 import { type MCP, startMCP } from '#api/mcp/listen.ts';
+import { tenantEntityManager } from '#api/tenant/entity-manager.ts';
+import { inEntityTransaction } from '#shared/db/query.ts';
 import { type Cluster, startCluster } from '#test/support/cluster.ts';
 import { aDataQuery, aMember, aTenant, aWorkflow, chain, type TestTenant } from '#test/support/factories.ts';
 import { eventually } from '#test/support/settle.ts';
@@ -152,6 +155,27 @@ test('a client that listens is told when the list of its tenant has changed, and
   await eventually(() => expect(heard.at(-1)).not.toContain('refund_an_order'));
   expect(elsewhere).toEqual([]);
   expect((await client.listTools()).tools.map(({ name }) => name)).not.toContain('refund_an_order');
+});
+
+test('a change is told after its commit, and not at all if it is rolled back', async () => {
+  const { messages } = cluster.context.messaging.backplane;
+  const heard: unknown[] = [];
+  const end = messages.subscribe(OFFERED_TOOLS, (tenantID) => void heard.push(tenantID));
+  const announce = () => announceOffered(cluster.context, { em, tenantID: tenant.id, isOffered: true });
+  const em = tenantEntityManager(cluster.context.orm.em, tenant.id);
+  const failing = inEntityTransaction(em, async () => {
+    announce();
+    throw new Error('rolled back');
+  });
+  await expect(failing).rejects.toThrow('rolled back');
+  await inEntityTransaction(em, async () => {
+    announce();
+    await messages.publish(OFFERED_TOOLS, 'before the commit');
+    await eventually(() => expect(heard).toContain('before the commit'));
+    expect(heard).not.toContain(tenant.id);
+  });
+  await eventually(() => expect(heard.filter((tenantID) => tenantID === tenant.id)).toHaveLength(1));
+  end();
 });
 
 test('a call of an offered workflow waits for an approval where the tenant wants one', async () => {

@@ -48,7 +48,7 @@ export const publishVersion = tenantRoute({
       await tx.flush();
       return { workflow: presentWorkflow(workflow, await findLatest(tx, workflow.id)) };
     });
-    announceOffered(context, { tenantID, isOffered: changed.workflow.isOfferedAsTool });
+    announceOffered(context, { em, tenantID, isOffered: changed.workflow.isOfferedAsTool });
     return changed;
   },
 });
@@ -81,7 +81,7 @@ export const restoreVersion = tenantRoute({
       if (version !== latest) await requireVersionCapacity(tx, tenantID);
       return { workflow: presentWorkflow(workflow, version) };
     });
-    announceOffered(context, { tenantID, isOffered: changed.workflow.isOfferedAsTool });
+    announceOffered(context, { em, tenantID, isOffered: changed.workflow.isOfferedAsTool });
     return changed;
   },
 });
