@@ -48,7 +48,7 @@ export const createDataQueries = tenantRoute({
   response: z.object({ dataQueries: z.array(DataQuery), message: Message }),
   idempotent: 'transaction',
 
-  async handle({ body, caller, em, reportUnknown }) {
+  async handle({ body, caller, em, tenantID, reportUnknown }, context) {
     const checked = [];
     for (const item of body) checked.push({ item, ...(await checkTarget(em, item)) });
     for (const [index, { unknown }] of checked.entries()) reportUnknown(unknown, [index]);
@@ -59,6 +59,7 @@ export const createDataQueries = tenantRoute({
     const dataQueries = [];
     for (const { item, target } of checked)
       if (target) dataQueries.push(presentDataQuery(await write(em, { caller, id: newID(), body: item }, target)));
+    announceOffered(context, { em, tenantID, isOffered: dataQueries.some((one) => one.isOfferedAsTool) });
     return { dataQueries, message: `${dataQueries.length} data queries created` };
   },
 });

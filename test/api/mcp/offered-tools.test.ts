@@ -178,6 +178,20 @@ test('a change is told after its commit, and not at all if it is rolled back', a
   end();
 });
 
+test('queries that are created together are told of', async () => {
+  const heard: string[][] = [];
+  await using client = await connect({ onTools: (names) => void heard.push(names) });
+  expect((await client.listTools()).tools.length).toBeGreaterThan(10);
+  const one = { dataQueryOptions: { query: 'select 1' }, isOfferedAsTool: true };
+  const titles = ['Count orders', 'Count refunds'];
+  const made = await api().post(
+    'T/queries/bulk',
+    titles.map((dataQueryTitle) => ({ dataQueryTitle, ...one })),
+  );
+  expect(made.status).toBe(201);
+  await eventually(() => expect(heard.at(-1)).toEqual(expect.arrayContaining(['count_orders', 'count_refunds'])));
+});
+
 test('a call of an offered workflow waits for an approval where the tenant wants one', async () => {
   const { id } = await aRefund();
   await api().patch(`T/workflows/${id}`, { isOfferedAsTool: true });
