@@ -62,8 +62,8 @@ export interface Plan {
 export async function planImport(importing: Importing, body: ImportBody, { locks }: { locks: boolean }): Promise<Plan> {
   const { em, tenantID } = importing.input;
   const bundleItems = await readItems(body);
-  for await (const item of cooperative(bundleItems))
-    importing.input.reportUnknown(unknownIn(item), ['bundle', 'items', item.index, 'payload']);
+  for await (const [index, item] of cooperative(body.bundle.items.entries()))
+    importing.input.reportUnknown(unknownIn(item), ['bundle', 'items', index, 'payload']);
   const known = await keysOfItems(onEntities(em), tenantID, bundleItems);
   const reading: Reading = { em, bytes: 0, locks };
   const assets = new Map<string, TenantAsset>();

@@ -98,8 +98,11 @@ function faultsOf(secrets: NonNullable<ImportBody['secrets']>, items: readonly G
   return secrets.flatMap(({ id }, index) => (ownerIDs.has(id) ? [] : [{ path: ['secrets', index, 'id'], message }]));
 }
 
-/** A bundle brings no secrets: those that a person has written into it are masked. */
-function masked(type: BundledType, payload: JsonObject): JsonObject {
+/**
+ * A bundle brings no secrets: those that a person has written into it are masked. It offers nothing to models either, since the owners
+ * of this tenant decide that.
+ */
+function masked(type: BundledType, { isOfferedAsTool: _ofAnother, ...payload }: JsonObject): JsonObject {
   if (type === 'variable' && payload.isSecret === true) return { ...payload, value: MASK };
   if (type !== 'datasource') return payload;
   const { datasourceType, datasourceOptions } = payload;

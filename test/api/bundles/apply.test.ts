@@ -162,6 +162,47 @@ test('a preview and a plan say which items could not be saved, and which fields 
   expect([refused.status, left, saved.status]).toEqual([400, 0, 201]);
 });
 
+test('a bundle does not offer a workflow or a query as a tool, nor takes that back, and says so', async () => {
+  const { who } = await aTarget();
+  const items = (isOfferedAsTool: boolean, description: string): Item[] => [
+    {
+      type: 'workflow',
+      id: keys.dashboard,
+      payload: { title: 'F', workflowDescription: description, isOfferedAsTool },
+    },
+    {
+      type: 'dataQuery',
+      id: keys.query,
+      payload: {
+        dataQueryTitle: 'Q',
+        dataQueryDescription: description,
+        dataQueryOptions: { query: 'select 1' },
+        isOfferedAsTool,
+      },
+    },
+  ];
+  const bundle = (isOffered: boolean, description: string) => ({
+    bundle: { bundleVersion: 1, items: items(isOffered, description) },
+  });
+  const { body: made } = await who.post('T/import/execute', bundle(true, 'Call this first'), lenient);
+  const query = `T/queries/${idOf(made.results, keys.query)}`;
+  const workflow = `T/workflows/${idOf(made.results, keys.dashboard)}`;
+  const marks = async () => [
+    (await who.get(query)).body.dataQuery.isOfferedAsTool,
+    (await who.get(workflow)).body.workflow.isOfferedAsTool,
+  ];
+  const path = ['bundle', 'items', 0, 'payload', 'isOfferedAsTool'];
+  expect(made.unknownFields[0]).toEqual({ path, message: expect.stringContaining('offers nothing as a tool') });
+  expect(await marks()).toEqual([false, false]);
+
+  for (const asset of [query, workflow]) await who.patch(asset, { isOfferedAsTool: true });
+  const same = await who.post('T/import/preview', bundle(false, 'Call this first'), lenient);
+  expect(same.body.summary).toMatchObject({ unchangedCount: 2 });
+  await who.post('T/import/execute', bundle(false, 'Another'), lenient);
+  expect((await who.get(workflow)).body.workflow.workflowDescription).toBe('Another');
+  expect(await marks()).toEqual([true, true]);
+});
+
 type Warned = { type: string; warnings: string[] };
 
 test('a failure in the middle leaves nothing, and names the item', async () => {
