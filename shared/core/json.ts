@@ -54,10 +54,27 @@ export const JsonObject = new JsonRecord({
  */
 export const MAX_SETTINGS = 20_000;
 
+let isStored = false;
+
+/** Does work that checks what has been stored once, perhaps before settings had a limit. */
+export function ofStored<T>(work: () => T): T {
+  isStored = true;
+  try {
+    return work();
+  } finally {
+    isStored = false;
+  }
+}
+
+/** Whether a setting has more elements and fields than new ones may have. */
+export function exceeds(setting: unknown, max = MAX_SETTINGS): boolean {
+  return !isStored && hasMoreParts(setting, max);
+}
+
 /** A check of a schema: refuses a value whose lists and objects have more elements and fields together. */
 export function atMostParts(max = MAX_SETTINGS): (payload: z.core.ParsePayload) => void {
   return ({ value, issues }) => {
-    if (hasMoreParts(value, max)) issues.push({ code: 'custom', input: value, message: tooManyParts(max) });
+    if (exceeds(value, max)) issues.push({ code: 'custom', input: value, message: tooManyParts(max) });
   };
 }
 

@@ -59,7 +59,7 @@ export async function runHandler(importing: Importing, route: ApiRoute, { params
   try {
     const checks = [
       { part: 'params' as const, schema: route.params, value: params },
-      { part: 'body' as const, schema: route.body, value: body },
+      { part: 'body' as const, schema: route.body, value: body, isStored: true as const },
     ];
     const [parsedParams, parsedBody] = await runCooperatively(validation(checks, unknownFieldPolicy));
     const parsed = { params: parsedParams, query: {}, body: parsedBody };

@@ -1,4 +1,4 @@
-import type { JsonObject } from '#shared/core/json.ts';
+import { type JsonObject, ofStored } from '#shared/core/json.ts';
 import type { Path } from '#shared/core/schema/issues.ts';
 import { invalidField } from '#shared/core/schema/issues.ts';
 import { requireValue } from '#shared/core/schema/parse.ts';
@@ -20,7 +20,7 @@ export async function saveDatasource(
   { input, context }: Importing,
   { id, payload, isNew }: { id: string; payload: JsonObject; isNew: boolean },
 ): Promise<Path[]> {
-  const body = requireValue(DatasourceCreate, payload);
+  const body = ofStored(() => requireValue(DatasourceCreate, payload));
   const { datasourceTitle, datasourceType, datasourceDescription, datasourceTags = [], folderID } = body;
   const object = isNew ? 'datasource:*' : `datasource:${id}`;
   await input.require([

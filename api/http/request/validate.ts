@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { runSync } from '#shared/concurrency/cooperative.ts';
 import { AppError } from '#shared/core/errors.ts';
-import { ofParsedJSON } from '#shared/core/json.ts';
+import { ofParsedJSON, ofStored } from '#shared/core/json.ts';
 import { type Issue, invalid } from '#shared/core/schema/issues.ts';
 import { parseValue } from '#shared/core/schema/parse.ts';
 import { findUnstorable, TOO_DEEP, type Unstorable } from '#shared/core/unstorable.ts';
@@ -18,6 +18,8 @@ interface Check {
    * nothing.
    */
   isUpdate?: boolean;
+  /** A value that a tenant had stored: the limit of new settings does not bind it. */
+  isStored?: true;
   /** The place that cannot be stored, in a large value that is known to be JSON. Other values are not checked yet. */
   unstorable?: Unstorable | null;
 }
@@ -58,6 +60,7 @@ function* read({
   part,
   schema,
   value,
+  isStored,
   unstorable: known,
 }: Check): Generator<void, { value?: unknown; issues: Issue[]; count?: number }> {
   if (!schema) return { issues: [] };
@@ -67,9 +70,9 @@ function* read({
     return { issues: [{ ...unstorable, path, type: 'custom' }] };
   }
   yield;
-  const result = refuseTooDeep(() =>
-    known === undefined ? parseValue(schema, value) : ofParsedJSON(() => parseValue(schema, value, { isLarge: true })),
-  );
+  const parse = () =>
+    known === undefined ? parseValue(schema, value) : ofParsedJSON(() => parseValue(schema, value, { isLarge: true }));
+  const result = refuseTooDeep(() => (isStored ? ofStored(parse) : parse()));
   if (result.success) return { value: result.data, issues: [] };
   const issues = result.issues.map((issue) => (issue.path.length > 0 ? issue : { ...issue, path: [part] }));
   return { issues, count: result.count };

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { atMostParts, hasMoreParts, MAX_SETTINGS } from '#shared/core/json.ts';
+import { atMostParts, exceeds, MAX_SETTINGS } from '#shared/core/json.ts';
 import { within } from '#shared/core/schema/issues.ts';
 import { idOf } from '#shared/core/schema/reference.ts';
 import { MAX_PARTS, tooManyParts } from '#shared/core/unstorable.ts';
@@ -27,7 +27,7 @@ export const Nodes = z
   .max(5_000)
   .check(atMostParts(MAX_PARTS))
   .check(({ value, issues }) => {
-    const at = value.findIndex((node) => hasMoreParts(node, MAX_SETTINGS));
+    const at = value.findIndex((node) => exceeds(node));
     if (at >= 0) issues.push({ code: 'custom', path: [at], input: value[at], message: tooManyParts(MAX_SETTINGS) });
   });
 

@@ -248,6 +248,36 @@ test('a rollback deletes what was created and restores what was changed, unless 
   expect(await rowsOf(tenant.id)).toBe(2);
 });
 
+test('settings from before their limit are imported, and restored by a rollback', async () => {
+  const { who } = await aTarget();
+  const table = Array.from({ length: 30_000 }, () => 1);
+  const node = { id: 's', type: 'start', data: { table } };
+  const items = (data: JsonObject): Item[] => [
+    {
+      type: 'workflow',
+      id: keys.dashboard,
+      payload: { title: 'F', workflowNodes: [{ ...node, data }], workflowEdges: [], draft: true },
+    },
+    {
+      type: 'dataQuery',
+      id: keys.query,
+      payload: { dataQueryTitle: 'Q', dataQueryOptions: { query: 'select 1', ...data } },
+    },
+  ];
+  const large = { bundleVersion: 1, items: items({ table }) };
+  expect((await who.post('T/import/preview', { bundle: large }, lenient)).body).toMatchObject({ valid: true });
+  const made = (await who.post('T/import/execute', { bundle: large }, lenient)).body;
+  const query = `T/queries/${idOf(made.results, keys.query)}`;
+  const small = (await who.post('T/import/execute', { bundle: { ...large, items: items({}) } }, lenient)).body;
+
+  const done = await who.post(`T/import/${small.importID}/rollback`, undefined, lenient);
+  expect(done).toMatchObject({ status: 200, body: { restored: 2 } });
+  const { dataQueryOptions } = (await who.get(query)).body.dataQuery;
+  expect(dataQueryOptions.table).toHaveLength(30_000);
+  const byHand = await who.patch(query, { dataQueryOptions }, lenient);
+  expect(byHand).toMatchObject({ status: 400, body: { error: { message: expect.stringContaining('20,000 values') } } });
+});
+
 test('a rollback is refused while other assets use what it would delete, and names them', async () => {
   const { tenant, who } = await aTarget();
   const { importID, results } = await run(who, aBundle());
