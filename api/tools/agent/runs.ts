@@ -1,3 +1,4 @@
+import { isJsonObject } from '#shared/core/json.ts';
 import type { ToolResult } from '../tool.ts';
 import { type AgentTool, type Call, isRefused, pick, rowsOf, success } from './define.ts';
 
@@ -93,34 +94,80 @@ const getRun: AgentTool = {
   },
   required: ['instanceID'],
   async run({ instanceID }, call) {
-    const answer = await call('get_workflow_instance', { instanceID, timelineLimit: 200 });
+    const answer = await readRun(instanceID, call);
     return isRefused(answer) ? answer : explain(answer.body, call);
   },
 };
 
+/** A run without its timeline, and without its input if that is more than an answer may have. */
+async function readRun(instanceID: unknown, call: Call): Promise<ToolResult> {
+  const args = { instanceID, afterSeq: Number.MAX_SAFE_INTEGER, timelineLimit: 1 };
+  const answer = await call('get_workflow_instance', args);
+  if (answer.status !== TOO_LARGE) return answer;
+  const { status, body } = await call('get_workflow_instance', { ...args, input: 'false' });
+  return { status, body: { ...body, input: 'left out, since it is larger than an answer may be' } };
+}
+
+const TOO_LARGE = 413;
+
 async function explain(run: ToolResult['body'], call: Call): Promise<ToolResult> {
   const { instanceID } = run;
+  const last = Number(run.seq) || 0;
   const steps = rowsOf(run, 'nodes').map((node) => pick(node, ['nodeID', 'status', 'iteration', 'attempt']));
-  const timeline = rowsOf(run, 'timeline');
-  const failed = timeline.findLast(({ status, error }) => status === 'FAILED' && error);
-  const log = await call('get_workflow_instance_logs', { instanceID, level: 'info', limit: 40 });
+  const status = String(run.status);
+  const failed = status === 'FAILED' ? await findFailed(run, last, call) : undefined;
   const settings = failed
     ? await call('get_workflow_step_input', { instanceID, nodeID: failed.nodeID })
     : { status: 404, body: {} };
-  const status = String(run.status);
-  const next = nexts[status] ?? [];
   return success(
     {
       ...pick(run, ['instanceID', 'workflowTitle', 'workflowID', 'versionNumber', 'status', 'origin']),
       ...pick(run, ['createdAt', 'startedAt', 'completedAt', 'waiting', 'rerunOf', 'error']),
-      ...(failed && { failedStep: pick(failed, ['nodeID', 'attempt', 'error', 'at']) }),
+      ...(failed && { failedStep: pick(failed, ['nodeID', 'iteration', 'attempt', 'error', 'at']) }),
       ...(!isRefused(settings) && { failedStepSettings: pick(settings.body.settings, ['values', 'inDoubt']) }),
       ...pick(run, ['input', 'output']),
       steps,
-      log: rowsOf(log.body, 'lines').map((line) => pick(line, ['at', 'level', 'nodeID', 'message'])),
+      ...(await endOfLog(instanceID, last, call)),
     },
-    next,
+    nexts[status] ?? [],
   );
+}
+
+/** The failure of the step that ended the run, among the last events: among fewer of them, if their outputs are more than an answer may have. */
+async function findFailed(
+  run: ToolResult['body'],
+  last: number,
+  call: Call,
+): Promise<Record<string, unknown> | undefined> {
+  const { instanceID } = run;
+  const nodeID = isJsonObject(run.error) ? run.error.nodeID : undefined;
+  const isIt = (one: Record<string, unknown>) =>
+    one.status === 'FAILED' && one.error != null && (nodeID == null || one.nodeID === nodeID);
+  for (const events of [200, 20, 4]) {
+    const args = { instanceID, afterSeq: Math.max(last - events, 0), timelineLimit: events, input: 'false' };
+    const { status, body } = await call('get_workflow_instance', args);
+    if (status !== TOO_LARGE) return rowsOf(body, 'timeline').findLast(isIt);
+  }
+  return undefined;
+}
+
+const MAX_LINES = 40;
+
+/** The last lines of the log: those of fewer events, if they are more than an answer may have. */
+async function endOfLog(instanceID: unknown, last: number, call: Call): Promise<Record<string, unknown>> {
+  for (const events of [100, 10, 1]) {
+    const from = Math.max(last - events, 0);
+    const args = { instanceID, level: 'info', limit: 1_000, cursor: `${from}.0` };
+    const { status, body } = await call('get_workflow_instance_logs', args);
+    if (events > 1 && (status === TOO_LARGE || body.nextCursor != null)) continue;
+    const lines = rowsOf(body, 'lines');
+    const isWhole = from === 0 && lines.length <= MAX_LINES && body.nextCursor == null && status < 400;
+    return {
+      log: lines.slice(-MAX_LINES).map((line) => pick(line, ['at', 'level', 'nodeID', 'message'])),
+      ...(!isWhole && { moreLog: 'call_tool with get_workflow_instance_logs has all lines' }),
+    };
+  }
+  return {};
 }
 
 const nexts: Readonly<Record<string, readonly string[]>> = {

@@ -177,6 +177,25 @@ test('a failed run is found, explained by its step and error, and repeated', asy
   );
 });
 
+test('the step that ended a long run is found, whatever its steps have answered, with the end of its log', async () => {
+  await using client = await connect();
+  // 110 outputs are more than one answer may have.
+  const step = { type: 'javascript', code: 'return Array.from({ length: 1000 }, Math.random);', outputVariable: 'it' };
+  const steps = Object.fromEntries(Array.from({ length: 110 }, (_, index) => [`step${index}`, step]));
+  const broken = { type: 'javascript', code: 'throw new Error("no luck at the end");', outputVariable: 'it' };
+  const { id: workflowID } = await aWorkflow(cluster, { tenant, ...chain({ ...steps, broken }) });
+  const ran = await ask(client, 'run_workflow', { workflowID, wait: 50 });
+  const [, instanceID = ''] = /get_run \{"instanceID":"([\w-]+)"\}/.exec(ran.text) ?? [];
+
+  const { text } = await ask(client, 'get_run', { instanceID });
+  expect(text).toMatch(/failedStep:\n {2}nodeID: broken/);
+  expect(text).toContain('failedStepSettings');
+  const log = text.slice(text.indexOf('\nlog '));
+  expect(log).toContain('Node failed: Error: no luck at the end');
+  expect(log).not.toContain('step1 |');
+  expect(log).toContain('moreLog: call_tool with get_workflow_instance_logs');
+});
+
 test('a run that waits is answered with its id and the call that follows it', async () => {
   await using client = await connect();
   const hour = graph({ start: { type: 'start' }, wait: { type: 'delay', delayMinutes: 60 } }, ['start>wait']);
