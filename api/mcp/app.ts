@@ -98,7 +98,8 @@ export function createMCPApp(context: ApiContext): MCPApp {
     // The library writes the message again, for a web request whose text is not read: of five megabytes that holds the loop for 50 ms.
     if (isJsonObject(body)) Object.defineProperty(body, 'toJSON', { value: () => null });
     const auth: AuthInfo = { token: '', clientId: session.identity.userID, scopes: [], extra: { session } };
-    await events.serve(tenantID, { body, response }, () => serve(Object.assign(request, { auth }), response, body));
+    const client = { tenantID, userID: session.identity.userID };
+    await events.serve(client, { body, response }, () => serve(Object.assign(request, { auth }), response, body));
   });
   app.use(unknownPath);
   app.use(sendErrors({ logger: context.logger, refusals: context.requests.refusals }));

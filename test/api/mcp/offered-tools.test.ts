@@ -1,8 +1,12 @@
 /** Workflows and queries that are offered as tools of their own. */
+import { IncomingMessage, ServerResponse } from 'node:http';
+import { Socket } from 'node:net';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import type { Response } from 'express';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { announceOffered, OFFERED_TOOLS } from '#api/assets/offered-tools.ts';
 import { type MCP, startMCP } from '#api/mcp/listen.ts';
+import { createToolEvents } from '#api/mcp/tool-events.ts';
 import { tenantEntityManager } from '#api/tenant/entity-manager.ts';
 import { inEntityTransaction } from '#shared/db/query.ts';
 import { type Cluster, startCluster } from '#test/support/cluster.ts';
@@ -191,6 +195,26 @@ test('queries that are created together are told of', async () => {
   expect(made.status).toBe(201);
   await eventually(() => expect(heard.at(-1)).toEqual(expect.arrayContaining(['count_orders', 'count_refunds'])));
 });
+
+test('streams are counted by tenant and user, and not after their client has gone', async () => {
+  using events = createToolEvents(cluster.context.messaging.backplane.messages);
+  const open = (userID: string, response = aResponse()) =>
+    events.serve(
+      { tenantID: tenant.id, userID },
+      { body: { method: 'subscriptions/listen' }, response },
+      async () => undefined,
+    );
+  for (let n = 0; n < 60; n += 1) await open('gone', aResponse().destroy());
+  for (let n = 0; n < 20; n += 1) await open('one');
+  await expect(open('one')).rejects.toThrow('a user has at most 20 streams');
+  for (let n = 0; n < 20; n += 1) await open('another');
+  for (let n = 0; n < 10; n += 1) await open('gone');
+  await expect(open('third')).rejects.toThrow('a tenant has at most 50 streams');
+});
+
+function aResponse() {
+  return new ServerResponse(new IncomingMessage(new Socket())) as Response;
+}
 
 test('a call of an offered workflow waits for an approval where the tenant wants one', async () => {
   const { id } = await aRefund();
