@@ -31,7 +31,7 @@ export function resultOf(tool: Tool, answer: ToolResult, { args, isForModel, thr
 /** The calls that may follow the start of a run. */
 function followUp(name: string, { instanceID, status, next }: ToolResult['body']): { next?: readonly string[] } {
   if (next !== undefined || typeof instanceID !== 'string' || !/run|execute|test_workflow/.test(name)) return {};
-  if (status === 'COMPLETED') return {};
+  if (status === 'COMPLETED' || status === 'CANCELLED') return {};
   if (status === 'FAILED') return { next: [`get_run {"instanceID":"${instanceID}"} says why`] };
   return { next: [`The run goes on: get_run {"instanceID":"${instanceID}"} shows how it ends`] };
 }

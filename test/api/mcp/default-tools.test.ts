@@ -204,6 +204,9 @@ test('a run that waits is answered with its id and the call that follows it', as
   const [, instanceID = ''] = /Next: .*get_run \{"instanceID":"([\w-]+)"\}/.exec(text) ?? [];
   expect((await ask(client, 'get_run', { instanceID })).text).toMatch(/status: (WAITING|RUNNING|PENDING)/);
   expect((await ask(client, 'stop_workflow_instance', { instanceID })).isError).toBe(false);
+  const stopped = await ask(client, 'get_run', { instanceID });
+  expect(stopped.text).toContain('status: CANCELLED');
+  expect(stopped.text).not.toContain('goes on');
 });
 
 test('tables are described, and rows added, changed and deleted', async () => {
