@@ -196,10 +196,12 @@ const listFailures: AgentTool = {
     if (isRefused(answer)) return answer;
     const { body } = await call('get_overview', {});
     const failures = grouped(rowsOf(answer.body, 'instances'));
+    const unseen = ['deadLetters', 'stoppedCronJobs', 'stoppedListeners'].filter((part) => body[part] == null);
     return success(
       {
         failures,
         ...(answer.body.nextCursor != null && { more: 'There are older ones: only the newest 100 runs are grouped' }),
+        ...(unseen.length > 0 && { notShown: `The caller may not see ${unseen.join(', ')}` }),
         deadLetters: listIn(body.deadLetters, 'listeners'),
         stoppedCronJobs: listIn(body.stoppedCronJobs, 'newest'),
         stoppedListeners: listIn(body.stoppedListeners, 'newest'),
@@ -209,8 +211,9 @@ const listFailures: AgentTool = {
   },
 };
 
-function listIn(part: unknown, field: string): unknown[] {
-  return rowsOf((part ?? {}) as Record<string, unknown>, field).map((row) => pick(row, Object.keys(row)));
+/** The rows of a part of the overview. Undefined for a part that the caller may not see, which the answer leaves out. */
+function listIn(part: unknown, field: string): unknown[] | undefined {
+  return isJsonObject(part) ? rowsOf(part, field).map((row) => pick(row, Object.keys(row))) : undefined;
 }
 
 function grouped(runs: readonly Record<string, unknown>[]): Record<string, unknown>[] {

@@ -196,6 +196,16 @@ test('the step that ended a long run is found, whatever its steps have answered,
   expect(log).toContain('moreLog: call_tool with get_workflow_instance_logs');
 });
 
+test('failures of parts that the caller may not see are not said to be none', async () => {
+  const member = await aMember(cluster, { tenant, can: ['workflow.list', 'workflow.read'] });
+  await using client = await connect('', member);
+  const { text } = await ask(client, 'list_failures');
+  expect(text).toContain('notShown: The caller may not see deadLetters, stoppedCronJobs, stoppedListeners');
+  expect(text).not.toContain('deadLetters: none');
+  await using creators = await connect();
+  expect((await ask(creators, 'list_failures')).text).toContain('deadLetters: none');
+});
+
 test('a run that waits is answered with its id and the call that follows it', async () => {
   await using client = await connect();
   const hour = graph({ start: { type: 'start' }, wait: { type: 'delay', delayMinutes: 60 } }, ['start>wait']);
