@@ -55,11 +55,12 @@ function* linesOf(data: readonly (readonly [string, unknown])[]): Generator<stri
 
 const paging = new Set(['totalCount', 'totalPages', 'page', 'pageSize', 'nextCursor', 'nextPage', 'message']);
 
-/** At the end of a line, if one ends in the second half of what is shown. */
+/** At the end of a line, if one ends in the second half of what is shown, and never within a character of two units. */
 function cutAt(text: string, offset: number): number {
   const end = offset + MAX_SHOWN;
   const line = text.lastIndexOf('\n', end);
-  return line > offset + MAX_SHOWN / 2 ? line + 1 : end;
+  if (line > offset + MAX_SHOWN / 2) return line + 1;
+  return /[\ud800-\udbff]/.test(text.charAt(end - 1)) ? end - 1 : end;
 }
 
 function readingOn({ name, args, fields, isRepeatable, isCalledByName }: Shown, offset: number): string {

@@ -4,6 +4,7 @@ import { routeGroups } from '#api/app/routes.ts';
 import type { Schema } from '#api/http/openapi/types.ts';
 import { type MCP, startMCP } from '#api/mcp/listen.ts';
 import { prompts } from '#api/mcp/prompts.ts';
+import { readable } from '#api/mcp/readable.ts';
 import { toolsets } from '#api/tools/lists.ts';
 import { createToolRegistry } from '#api/tools/registry.ts';
 import { type Cluster, startCluster } from '#test/support/cluster.ts';
@@ -280,6 +281,12 @@ test('a long answer is cut, and says how it is read on', async () => {
   expect(many.text).not.toContain('and there are more');
   const called = await ask(client, 'call_tool', { name: 'get_query', arguments: { dataQueryID: id } });
   expect(called.text).toMatch(/Read on with call_tool \{"name":"get_query".*"offset":16000\}/);
+});
+
+test('a long line is not cut within a character', () => {
+  const shown = { name: 'read_asset', args: {}, fields: [], isRepeatable: true, isCalledByName: false };
+  const texts = ['', 'x'].map((begin) => readable({ it: begin + '😀'.repeat(9_000) }, shown));
+  expect(texts.map((text) => text.includes('\ufffd'))).toEqual([false, false]);
 });
 
 test('other tools are found by words and called, and the documentation answers', async () => {
