@@ -34,7 +34,8 @@ const findAssets: AgentTool = {
   async run({ query, types: wanted, limit }, call) {
     if (query === undefined || query === '') return summarize(call);
     const chosen = wanted === undefined ? found : [wanted].flat().map((type) => oneOf('types', type, found));
-    const given = { q: text('query', query), limit: limit ?? 6 };
+    const most = typeof limit === 'number' ? limit : 6;
+    const given = { q: text('query', query), limit: limit ?? most };
     const searched = chosen.map((type) => (type === 'query' ? 'dataQuery' : type)).join(',');
     const answer = await call('search_tenant', { ...given, ...(searched && { types: searched }) });
     if (isRefused(answer)) return answer;
@@ -43,7 +44,14 @@ const findAssets: AgentTool = {
       type: row.type === 'dataQuery' ? 'query' : row.type,
     }));
     const next = results.length > 0 ? 'read_asset shows one, by its type and id' : 'Try a shorter part of the title';
-    return success({ results }, [next]);
+    const ofTypes = [...Map.groupBy(results, ({ type }) => type).values()];
+    const isFull = ofTypes.some((ofType) => ofType.length >= most);
+    return success({ results }, [
+      next,
+      ...(isFull
+        ? [`${most} of a type are shown, and there may be more: find_assets with a longer query or a higher limit`]
+        : []),
+    ]);
   },
 };
 

@@ -289,6 +289,14 @@ test('a long line is not cut within a character', () => {
   expect(texts.map((text) => text.includes('\ufffd'))).toEqual([false, false]);
 });
 
+test('assets that are found say that there may be more of a type', async () => {
+  await using client = await connect();
+  for (const n of [1, 2]) await aWorkflow(cluster, { tenant, title: `Invoice ${n}` });
+  const more = '1 of a type are shown, and there may be more';
+  expect((await ask(client, 'find_assets', { query: 'invoice', limit: 1 })).text).toContain(more);
+  expect((await ask(client, 'find_assets', { query: 'invoice' })).text).not.toContain('there may be more');
+});
+
 test('other tools are found by words and called, and the documentation answers', async () => {
   await using client = await connect();
   const found = await ask(client, 'find_tools', { query: 'dead letter redrive', limit: 2 });
