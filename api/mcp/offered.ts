@@ -1,9 +1,9 @@
 import type { Tool as ListedTool } from '@modelcontextprotocol/server';
+import { z } from 'zod';
 import { subjectsOf } from '#shared/core/caller.ts';
-import { QueryOptions } from '#shared/datasources/queries/options.ts';
 import { DataQuery } from '#shared/entities/tables/data-query.ts';
 import { Workflow } from '#shared/entities/tables/workflow.ts';
-import { WorkflowOptions } from '#shared/workflow/options.ts';
+import { InputDefinition } from '#shared/workflow/inputs.ts';
 import type { ApiContext } from '../context/context.ts';
 import { callerOf } from '../http/serve/mount.ts';
 import { tenantEntityManager } from '../tenant/entity-manager.ts';
@@ -32,8 +32,9 @@ interface Asset {
   title: string;
   description: string | null;
   createdAt: Date;
-  definitions: Parameters<typeof schemaOfInputs>[0];
 }
+
+type Definitions = Parameters<typeof schemaOfInputs>[0];
 
 /** The offered workflows and queries that the caller may execute, by the names of their tools. */
 export async function findOffered(
@@ -51,26 +52,51 @@ export async function findOffered(
   );
   // A name depends on all assets that are offered, so that it is the same for every caller.
   const names = namesOf(assets, registry);
-  const mine = assets.map((asset, at) => [names[at] ?? asset.id, asset] as const).filter((_pair, at) => may[at]);
-  return new Map(mine.slice(0, MAX_OFFERED).map(([name, asset]) => [name, toolOf(name, asset)]));
+  const named = assets.map((asset, at) => [names[at] ?? asset.id, asset] as const).filter((_pair, at) => may[at]);
+  const mine = named.slice(0, MAX_OFFERED);
+  const ids = mine.map(([, { id }]) => id);
+  const definitions = ids.length > 0 ? await readDefinitions(context, tenantID, ids) : new Map<string, Definitions>();
+  return new Map(mine.map(([name, asset]) => [name, toolOf(name, asset, definitions.get(asset.id) ?? [])]));
 }
+
+/** The declared inputs of assets. The rest of their options is not read, since it may have megabytes. */
+async function readDefinitions(
+  { pool }: ApiContext,
+  tenantID: string,
+  ids: readonly string[],
+): Promise<Map<string, Definitions>> {
+  const { rows } = await pool.query<{ id: string; definitions: unknown }>(DEFINITIONS, [tenantID, ids]);
+  return new Map(rows.map(({ id, definitions }) => [id, InputDefinitions.safeParse(definitions).data ?? []]));
+}
+
+const InputDefinitions = z.array(InputDefinition);
+
+const DEFINITIONS = `
+select id, workflow_options -> 'inputDefinitions' as definitions from workflow where tenant_id = $1 and id = any($2::uuid[])
+union all
+select id, data_query_options -> 'inputDefinitions' from data_query where tenant_id = $1 and id = any($2::uuid[])`;
 
 async function readOffered({ orm }: ApiContext, tenantID: string): Promise<Asset[]> {
   const em = tenantEntityManager(orm.em, tenantID);
   const newest = { orderBy: { createdAt: 'desc' as const }, limit: MAX_LOOKED_AT };
   const offered = { isOfferedAsTool: true, isDisabled: false };
-  const workflows = await em.find(Workflow, { ...offered, versionID: { $ne: null } }, newest);
-  const queries = await em.find(DataQuery, offered, newest);
+  const workflows = await em.find(
+    Workflow,
+    { ...offered, versionID: { $ne: null } },
+    { ...newest, fields: ['title', 'workflowDescription', 'createdAt'] },
+  );
+  const queries = await em.find(DataQuery, offered, {
+    ...newest,
+    fields: ['dataQueryTitle', 'dataQueryDescription', 'createdAt'],
+  });
   const all: Asset[] = [
     ...workflows.map((one) => ({
       ...{ kind: 'workflow' as const, id: one.id, title: one.title, createdAt: one.createdAt },
       description: one.workflowDescription ?? null,
-      definitions: WorkflowOptions.safeParse(one.workflowOptions).data?.inputDefinitions ?? [],
     })),
     ...queries.map((one) => ({
       ...{ kind: 'dataquery' as const, id: one.id, title: one.dataQueryTitle, createdAt: one.createdAt },
       description: one.dataQueryDescription ?? null,
-      definitions: QueryOptions.shape.inputDefinitions.safeParse(one.dataQueryOptions.inputDefinitions).data ?? [],
     })),
   ];
   return all.sort((one, other) => one.createdAt.getTime() - other.createdAt.getTime());
@@ -101,7 +127,7 @@ function nameOf(title: string): string {
   return /^[a-z]/.test(name) ? name : name && `run_${name}`.slice(0, MAX_NAME);
 }
 
-function toolOf(name: string, { kind, id, title, description, definitions }: Asset): OfferedTool {
+function toolOf(name: string, { kind, id, title, description }: Asset, definitions: Definitions): OfferedTool {
   const { schema, inputs } = schemaOfInputs(definitions);
   const isWorkflow = kind === 'workflow';
   const what = isWorkflow ? 'Runs the workflow' : 'Runs the query';
