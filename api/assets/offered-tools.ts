@@ -6,7 +6,7 @@ import type { ApiContext } from '../context/context.ts';
 export const OFFERED_TOOLS = 'mcp.offered';
 
 interface Change {
-  /** Of the request: its transaction may be that of an import, with many changes. */
+  /** The entity manager of the request, whose transaction may be that of an import with many changes. */
   em: EntityManager;
   tenantID: string;
   /** Whether the asset is offered, or was before. */

@@ -392,7 +392,7 @@ test('annotations say what reads, what destroys, what may be repeated, and what 
   const of = (verb: RegExp, at: number) =>
     [...hints].filter(([name, all]) => verb.test(name) && !all[at]).map(([name]) => name);
   // They run stored statements, which may write.
-  const statements = ['get_app_page_data', 'get_widget_data', 'get_widget_data_by_config', 'get_widgets_data'];
+  const statements = ['get_widget_data', 'get_widget_data_by_config', 'get_widgets_data'];
   expect([of(/^(list|get)_/, 0).sort(), of(/^(delete|purge|drop)_/, 1)]).toEqual([statements, []]);
 });
 
