@@ -178,7 +178,7 @@ test('a failed run is found, explained by its step and error, and repeated', asy
   );
 });
 
-test('the step that ended a long run is found, whatever its steps have answered, with the end of its log', async () => {
+test('the step that ended a long run is found among large outputs, with the end of its log', async () => {
   await using client = await connect();
   // 110 outputs are more than one answer may have.
   const step = { type: 'javascript', code: 'return Array.from({ length: 1000 }, Math.random);', outputVariable: 'it' };
