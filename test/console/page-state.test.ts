@@ -297,6 +297,29 @@ describe('actions', () => {
   });
 });
 
+test('a start of a workflow is refused while an earlier one has had no answer, and ends with the page', async () => {
+  const dataSources = [{ alias: 'decide', type: 'workflow', workflowID: 'w1' }];
+  const started = { events: { onClick: [{ type: 'TRIGGER_WORKFLOW', alias: 'decide' }] } };
+  const { page, runs } = open({ dataSources }, [
+    { widgetKey: widgetKey('approve'), widgetConfig: started },
+    { widgetKey: widgetKey('reject'), widgetConfig: started },
+  ]);
+  const approved = page.fire(widgetKey('approve'), 'onClick');
+  await pause(5);
+  await page.fire(widgetKey('reject'), 'onClick');
+  expect(page.told.get().map(({ text }) => text)).toEqual(['An earlier start of this workflow has had no answer yet']);
+  runs[0]?.tell({ instanceID: 'r1', status: 'RUNNING' });
+  await approved;
+  expect(page.bindings.get('workflows', 'decide')).toMatchObject({ instanceID: 'r1' });
+
+  const left = page.fire(widgetKey('reject'), 'onClick');
+  await pause(5);
+  expect(runs.length).toBe(2);
+  page.close();
+  await left;
+  expect(page.told.get().at(-1)?.text).toBe('The page was left before the start was answered');
+});
+
 test('parameters of a page are the texts of its address, however the router has written them', () => {
   expect(paramsOf('?id=%2205%22&name=Ada%20L.&n=7&open=%22&big=12345678901234567890')).toEqual({
     ...{ id: '05', name: 'Ada L.', n: '7', open: '"', big: '12345678901234567890' },

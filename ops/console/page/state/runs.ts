@@ -33,6 +33,8 @@ export class Runs {
   readonly #client: Pick<PageClient, 'watchRun'>;
   readonly #memory: Memory;
   readonly #watched = new Map<string, Watched>();
+  /** Ends the wait for the answer to a start. */
+  readonly #starting = new Map<string, (error: Error) => void>();
 
   constructor(bindings: Bindings, client: Pick<PageClient, 'watchRun'>, memory: Memory) {
     this.#bindings = bindings;
@@ -53,22 +55,43 @@ export class Runs {
   }
 
   close(): void {
+    for (const slot of [...this.#starting.keys()]) this.#giveUp(slot, 'The page was left before the start was answered');
     for (const { leave } of this.#watched.values()) leave();
     this.#watched.clear();
   }
 
-  /** Starts a run, in the place of the one that was shown. Answers once it is accepted; rejects if it is refused. */
+  /**
+   * Starts a run, in the place of the one that was shown. Answers once it is accepted; rejects if it is refused, or while an earlier start
+   * has had no answer: that run may go on already, and would be shown nowhere.
+   */
   start(target: RunTarget): Promise<RunState> {
     const slot = slotOf(target);
+    if (this.#starting.has(slot))
+      return Promise.reject(new Error('An earlier start of this workflow has had no answer yet'));
     return new Promise((resolve, reject) => {
-      this.#watch(slot, target, undefined, (state) => {
-        if (state.error && state.instanceID === '') reject(new Error(state.error.message));
-        else if (state.instanceID !== '') resolve(state);
-      });
+      this.#starting.set(slot, reject);
+      const answered = (settle: () => void) => {
+        if (this.#starting.get(slot) === reject) this.#starting.delete(slot);
+        settle();
+      };
+      try {
+        this.#watch(slot, target, undefined, (state) => {
+          if (state.instanceID !== '') answered(() => resolve(state));
+          else if (state.error) answered(() => reject(new Error(state.error?.message)));
+        });
+      } catch (error) {
+        answered(() => reject(error));
+      }
     });
   }
 
+  #giveUp(slot: string, why: string): void {
+    this.#starting.get(slot)?.(new Error(why));
+    this.#starting.delete(slot);
+  }
+
   forget(slot: string): void {
+    this.#giveUp(slot, 'The run was closed before its start was answered');
     this.#watched.get(slot)?.leave();
     this.#watched.delete(slot);
     this.shown.set(this.shown.get().filter((run) => run.slot !== slot));
