@@ -1,5 +1,6 @@
 import { readPageData, readWidgetFile, readWidgetsData, uploadWidgetFile } from '../client/app-pages.ts';
-import { readPageRun, watchBridge } from '../client/page-runs.ts';
+import { watchBridge } from '../client/bridge.ts';
+import { readPageRun } from '../client/page-runs.ts';
 import { runDataQuery } from '../client/queries-of-tenant.ts';
 import { getSocket, joinRoom } from '../client/socket.ts';
 import type { Answer, PageClient, Wanted } from '../page/state/client.ts';
@@ -93,9 +94,11 @@ function commonClient({ tenantID, appPageID, openPage }: Host & { appPageID?: st
         'workflowID' in workflow ? workflow : { appPageID: requirePage(appPageID), workflowAlias: workflow.alias };
       // A widget that starts two workflows shows both.
       const widgetID = `${widgetKey}~${encodeURIComponent(slot)}`.slice(0, 255);
-      return watchBridge({ tenantID, widgetID, start, instanceID, inputs }, onState, (appPageInstanceID) =>
-        readPageRun({ tenantID, appPageID: requirePage(appPageID), appPageInstanceID }),
-      );
+      return watchBridge({ tenantID, widgetID, start, instanceID, inputs }, onState, {
+        socket: getSocket(),
+        readOutput: (appPageInstanceID) =>
+          readPageRun({ tenantID, appPageID: requirePage(appPageID), appPageInstanceID }),
+      });
     },
     upload: (file) => uploadWidgetFile(tenantID, file),
     async fileAddress(src) {

@@ -55,7 +55,8 @@ export class Runs {
   }
 
   close(): void {
-    for (const slot of [...this.#starting.keys()]) this.#giveUp(slot, 'The page was left before the start was answered');
+    for (const slot of [...this.#starting.keys()])
+      this.#giveUp(slot, 'The page was left before the start was answered');
     for (const { leave } of this.#watched.values()) leave();
     this.#watched.clear();
   }
