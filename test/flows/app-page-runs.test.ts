@@ -27,7 +27,8 @@ let viewer: TestUser;
 let author: TestUser;
 
 beforeAll(async () => {
-  cluster = await startCluster({ workers: true });
+  // The least that is allowed: one request may hold half of it.
+  cluster = await startCluster({ workers: true, settings: { HELD_MAX_BYTES: String(32 * 1024 ** 2) } });
   tenant = await aTenant(cluster);
   query = await aDataQuery(cluster, {
     tenant,
@@ -314,4 +315,22 @@ test('a viewer gets the widgets of a page with it, without a right to them, as l
   expect(await ofBoard(stranger)).toMatchObject(
     keys.map(() => ({ widgetConfig: {}, error: { code: 'PERMISSION_DENIED' } })),
   );
+});
+
+test('the data of a page may be larger than one request may hold, since lines that were sent are not held', async () => {
+  const { id } = await aDataQuery(cluster, {
+    tenant,
+    query: { query: "select string_agg(md5(n::text), '') as text from generate_series(1, 50000) n" },
+  });
+  const aliases = Array.from({ length: 12 }, (_, at) => `q${at}`);
+  const dataSources = aliases.map((alias) => ({ alias, type: 'query', queryID: id }));
+  const page = await aPage(as(tenant.creator), { appPageConfig: { dataSources } });
+  const response = await fetch(`${cluster.baseURL}/api/v1/tenants/${tenant.id}/app-pages/${page}/data`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${await cluster.tokenFor(viewer)}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ queries: aliases.map((queryAlias) => ({ queryAlias })) }),
+  });
+  const lines = (await response.text()).trim().split('\n');
+  const got = lines.map((line) => JSON.parse(line)).map(({ queryAlias, error }) => [queryAlias, error]);
+  expect(got.toSorted()).toEqual(aliases.map((alias) => [alias, undefined]).toSorted());
 });

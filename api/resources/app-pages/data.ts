@@ -1,6 +1,6 @@
-import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { z } from 'zod';
+import { currentFlow, withReservation } from '#shared/concurrency/work-context.ts';
 import { AppError, toAppError } from '#shared/core/errors.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import type { Logger } from '#shared/core/logger.ts';
@@ -44,20 +44,17 @@ export const readPageData = tenantRoute({
     requireNoDraft(open.page);
     const queries = await findQueries(em, open, body.queries);
     const reader = { open, queries, tenantID, signal, context };
+    const item = (about: Record<string, string>, read: () => Promise<object>) => () =>
+      held(context, () => lineOf(about, { log, signal }, read));
     const work = [
-      ...body.queries.map(
-        ({ queryAlias, inputValues }) =>
-          () =>
-            lineOf({ queryAlias }, log, () => readQuery(reader, queryAlias, inputValues)),
+      ...body.queries.map(({ queryAlias, inputValues }) =>
+        item({ queryAlias }, () => readQuery(reader, queryAlias, inputValues)),
       ),
-      ...body.widgets.map(
-        ({ widgetKey, state }) =>
-          () =>
-            lineOf({ widgetKey }, log, () => readWidget(reader, widgetKey, state)),
-      ),
+      ...body.widgets.map(({ widgetKey, state }) => item({ widgetKey }, () => readWidget(reader, widgetKey, state))),
     ];
     response.type('application/jsonl').set('x-content-type-options', 'nosniff').set('cache-control', 'no-store');
-    await pipeline(Readable.from(asTheyEnd(work)), response, { signal });
+    // The generator itself, and no stream of it, which would read a line ahead of the response.
+    await pipeline(asTheyEnd(work, signal), response, { signal });
     return {};
   },
 });
@@ -106,40 +103,69 @@ async function readWidget({ open, tenantID, signal, context }: Reader, widgetKey
   return WidgetAnswer.parse(answer);
 }
 
+/** A line, and the bytes that are reserved for it. */
+interface Line extends Disposable {
+  text: string;
+}
+
+/** Reserves the bytes of an item apart from those of the request, so that they are free again when its line is sent. */
+async function held(context: ApiContext, read: () => Promise<string>): Promise<Line> {
+  const flow = currentFlow();
+  const bytes = context.requests.bytes.openReservation(flow);
+  const release = () => bytes[Symbol.dispose]();
+  try {
+    return { text: await withReservation(flow, bytes, read), [Symbol.dispose]: release };
+  } catch (error) {
+    release();
+    throw error;
+  }
+}
+
 /** The line of an item: with its answer, or with the error that belongs to it alone. */
-async function lineOf(about: Record<string, string>, log: Logger, read: () => Promise<object>): Promise<string> {
+async function lineOf(
+  about: Record<string, string>,
+  { log, signal }: { log: Logger; signal: AbortSignal },
+  read: () => Promise<object>,
+): Promise<string> {
   try {
     return `${JSON.stringify({ ...about, answer: await read() })}\n`;
   } catch (error) {
-    const { code, message, status } = reportedItem(log, error, about);
+    const known = toAppError(error);
+    // An item that ends because its client has left has not failed.
+    if (known.status >= 500 && !signal.aborted) reportError(log, known, about);
+    const { code, message, status } = known;
     return `${JSON.stringify({ ...about, error: { code, message, status } })}\n`;
   }
 }
 
-function reportedItem(log: Logger, error: unknown, about: Record<string, string>): AppError {
-  const known = toAppError(error);
-  if (known.status >= 500) reportError(log, known, about);
-  return known;
-}
-
-/** Results in the order in which they end. */
-async function* asTheyEnd<T>(work: readonly (() => Promise<T>)[]): AsyncGenerator<T> {
+/** Lines in the order in which their items end. The bytes of one are released when the next is asked for: it is with the response then. */
+async function* asTheyEnd(work: readonly (() => Promise<Line>)[], signal: AbortSignal): AsyncGenerator<string> {
   const left = work.values();
-  const running = new Map<object, Promise<{ key: object; result: T }>>();
+  const running = new Map<object, Promise<{ key: object; line: Line }>>();
   const begin = () => {
     const { value: one, done } = left.next();
-    if (done) return;
+    if (done || signal.aborted) return;
     const key = {};
     running.set(
       key,
-      one().then((result) => ({ key, result })),
+      one().then((line) => ({ key, line })),
     );
   };
-  for (let n = 0; n < AT_ONCE; n += 1) begin();
-  while (running.size > 0) {
-    const { key, result } = await Promise.race(running.values());
-    running.delete(key);
-    begin();
-    yield result;
+  try {
+    for (let n = 0; n < AT_ONCE; n += 1) begin();
+    while (running.size > 0) {
+      const { key, line } = await Promise.race(running.values());
+      running.delete(key);
+      using sent = line;
+      begin();
+      yield sent.text;
+    }
+  } finally {
+    // The client has left: what is running ends by the signal.
+    for (const one of running.values())
+      one.then(
+        ({ line }) => line[Symbol.dispose](),
+        () => undefined,
+      );
   }
 }
