@@ -242,6 +242,23 @@ describe('actions', () => {
     round.page.close();
   });
 
+  test('an event tells whether all its actions have been done, so that a form that was not sent keeps what was typed', async () => {
+    const { page, fire } = acting([{ type: 'CONFIRM', message: 'Sure?' }]);
+    for (const isYes of [true, false]) {
+      const done = fire();
+      await pause(5);
+      page.asked.get()?.answer(isYes);
+      expect(await done).toBe(isYes);
+    }
+    page.close();
+    const failing = acting([{ type: 'EXPLODE' }]);
+    expect(await failing.fire()).toBe(false);
+    failing.page.close();
+    const nothing = acting([]);
+    expect(await nothing.fire()).toBe(true);
+    nothing.page.close();
+  });
+
   test('addresses that run code are not opened, and names of prototypes are no actions', async () => {
     const unknown = acting([{ type: 'constructor' }]);
     await unknown.fire();

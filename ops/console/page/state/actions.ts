@@ -33,17 +33,19 @@ interface Doing {
 /** Answers with more of the event for the actions behind it, or false where these are not done. */
 type Doer = (action: Action, doing: Doing) => Promise<object | false | undefined>;
 
-/** Does the actions of an event, one after the other. The first that fails is told, and those behind it are left. */
-export async function runActions(actions: readonly unknown[], doing: Doing): Promise<void> {
+/** Does the actions of an event, one after the other. The first that fails is told, and those behind it are left: false. */
+export async function runActions(actions: readonly unknown[], doing: Doing): Promise<boolean> {
   let { event } = doing;
   try {
     for (const action of actions) {
       const more = isObject(action) ? await runAction(action, { ...doing, event }) : undefined;
-      if (more === false) return;
+      if (more === false) return false;
       event = { ...event, ...more };
     }
+    return true;
   } catch (error) {
     doing.page.tell('bad', error instanceof Error ? error.message : String(error));
+    return false;
   }
 }
 
@@ -97,7 +99,7 @@ const doers: Readonly<Record<string, Doer>> = {
       warning: 'wait',
       success: 'ok',
     };
-    page.tell(tones[String(variant)] ?? 'idle', String(message ?? ''));
+    page.tell(Object.hasOwn(tones, String(variant)) ? (tones[String(variant)] ?? 'idle') : 'idle', String(message ?? ''));
     return undefined;
   },
 

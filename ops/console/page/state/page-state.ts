@@ -205,25 +205,31 @@ export class PageState {
     await Promise.all([...ids.map((id) => this.sources.refresh(id)), this.fire(key, 'onRefresh')]);
   }
 
-  /** Does what an event of a widget leads to. One that comes while the same is at work is done after it, the last one of several. */
-  async fire(key: string, name: string, event: Values = {}): Promise<void> {
+  /**
+   * Does what an event of a widget leads to. One that comes while the same is at work is done after it, the last one of several. Answers
+   * whether all has been done.
+   */
+  async fire(key: string, name: string, event: Values = {}): Promise<boolean> {
     const actions = this.#actionsOf(key, name);
-    if (actions.length === 0) return;
+    if (actions.length === 0) return true;
     const id = `${key} ${name}`;
     const running = this.#firing.get(id);
     if (running) {
       running.next = event;
-      return;
+      return false;
     }
     const state: Firing = { next: event };
     this.#firing.set(id, state);
+    let isDone = false;
     for (let count = 0; state.next; count += 1) {
       const now = state.next;
       state.next = undefined;
+      isDone = false;
       if (count >= MAX_IN_A_ROW) this.tell('bad', 'This event has caused itself over and over, and was stopped.');
-      else await runActions(actions, { page: this, widgetKey: key, event: now });
+      else isDone = await runActions(actions, { page: this, widgetKey: key, event: now });
     }
     this.#firing.delete(id);
+    return isDone;
   }
 
   hasActions(key: string, name: string): boolean {

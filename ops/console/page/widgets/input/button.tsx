@@ -17,8 +17,7 @@ export function ButtonWidget({ widgetKey, title, properties }: WidgetProps) {
     if (question !== '' && !(await page.ask(question))) return;
     setBusy(true);
     try {
-      await page.fire(widgetKey, 'onClick');
-      await page.fire(widgetKey, 'onSubmit');
+      if (await page.fire(widgetKey, 'onClick')) await page.fire(widgetKey, 'onSubmit');
     } finally {
       setBusy(false);
     }
@@ -36,5 +35,5 @@ export function ButtonWidget({ widgetKey, title, properties }: WidgetProps) {
 }
 
 function variantOf({ variant }: Properties): object {
-  return variants[text(variant)] ?? {};
+  return (Object.hasOwn(variants, text(variant)) && variants[text(variant)]) || {};
 }

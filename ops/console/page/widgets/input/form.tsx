@@ -27,8 +27,8 @@ export function FormWidget({ widgetKey, title, properties }: WidgetProps) {
     if (Object.keys(found).length > 0) return;
     setBusy(true);
     try {
-      await page.fire(widgetKey, 'onSubmit', { values: valuesToSend(fields, values) });
-      if (flag(properties.isReset)) page.clear(widgetKey);
+      const isSent = await page.fire(widgetKey, 'onSubmit', { values: valuesToSend(fields, values) });
+      if (isSent && flag(properties.isReset)) page.clear(widgetKey);
     } finally {
       setBusy(false);
     }
@@ -42,8 +42,8 @@ export function FormWidget({ widgetKey, title, properties }: WidgetProps) {
             <Field
               key={key}
               field={field}
-              value={values[key]}
-              error={faults[key]}
+              value={Object.hasOwn(values, key) ? values[key] : undefined}
+              error={Object.hasOwn(faults, key) ? faults[key] : undefined}
               onChange={(value) => change(key, value)}
             />
           );
@@ -114,7 +114,7 @@ function isEmpty(value: unknown): boolean {
 
 function faultsIn(fields: readonly Properties[], values: Values): Values {
   const faults = fields.flatMap(({ key, type, isRequired }): [string, string][] => {
-    const value = values[text(key)];
+    const value = Object.hasOwn(values, text(key)) ? values[text(key)] : undefined;
     if (isEmpty(value)) return flag(isRequired) ? [[text(key), 'is required']] : [];
     return type === 'number' && number(value) === undefined ? [[text(key), 'is not a number']] : [];
   });
@@ -124,7 +124,7 @@ function faultsIn(fields: readonly Properties[], values: Values): Values {
 /** Numbers as numbers; what was left empty as null. */
 function valuesToSend(fields: readonly Properties[], values: Values): Values {
   const entries = fields.map(({ key, type }) => {
-    const value = values[text(key)];
+    const value = Object.hasOwn(values, text(key)) ? values[text(key)] : undefined;
     if (type === 'checkbox') return [text(key), value === true];
     if (isEmpty(value)) return [text(key), null];
     return [text(key), type === 'number' ? (number(value) ?? value) : value];
