@@ -18,6 +18,9 @@ interface Waiting {
   reject(error: Error): void;
 }
 
+/** The frame is loaded by then, or the API was away. */
+const READY_MS = 10_000;
+
 /** Evaluates code in one worker of one frame, which is opened with the first piece of code. */
 export function createCodeSandbox(): CodeRunner & Disposable {
   const waiting = new Map<number, Waiting>();
@@ -25,6 +28,7 @@ export function createCodeSandbox(): CodeRunner & Disposable {
   let port: MessagePort | undefined;
   let frame: HTMLIFrameElement | undefined;
   let close = () => {};
+  let timer: ReturnType<typeof setTimeout> | undefined;
   let last = 0;
 
   const open = () => {
@@ -34,12 +38,26 @@ export function createCodeSandbox(): CodeRunner & Disposable {
     close = openSandbox(frame, 'code', (opened) => {
       opened.onmessage = ({ data }: MessageEvent<Result | { ready: true }>) => {
         if ('ready' in data) {
+          clearTimeout(timer);
           port = opened;
           flush();
         } else end(data);
       };
     });
     document.body.append(frame);
+    timer = setTimeout(() => leave('code could not be loaded'), READY_MS);
+  };
+  /** The next piece of code opens another frame. */
+  const leave = (why: string) => {
+    clearTimeout(timer);
+    close();
+    frame?.remove();
+    frame = undefined;
+    port = undefined;
+    due = [];
+    const left = [...waiting.values()];
+    waiting.clear();
+    for (const { reject } of left) reject(new Error(why));
   };
   const flush = () => {
     if (!port || due.length === 0) return;
@@ -69,10 +87,7 @@ export function createCodeSandbox(): CodeRunner & Disposable {
       return new Promise((resolve, reject) => waiting.set(id, { resolve, reject }));
     },
     [Symbol.dispose]() {
-      close();
-      frame?.remove();
-      for (const { reject } of waiting.values()) reject(new Error('the page was left'));
-      waiting.clear();
+      leave('the page was left');
     },
   };
 }
