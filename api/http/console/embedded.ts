@@ -8,10 +8,15 @@ import { type IRouter, Router } from 'express';
 
 /** Hands over the one port that the page around the frame sends at first. */
 const takePort = `
-const take = (use) => addEventListener('message', ({ source, ports: [port] }) => {
-  if (source !== parent || !port) return;
-  use(port);
-}, { once: true });`;
+const take = (use) => {
+  // A message of another frame must not take the place of the page's.
+  const onMessage = ({ source, ports: [port] }) => {
+    if (source !== parent || !port) return;
+    removeEventListener('message', onMessage);
+    use(port);
+  };
+  addEventListener('message', onMessage);
+};`;
 
 /**
  * Evaluates one piece of code after the other. Names of the global scope that reach out are removed, though the policy leaves them without
