@@ -20,7 +20,8 @@ const take = (use) => {
 
 /**
  * Evaluates one piece of code after the other. Names of the global scope that reach out are removed, though the policy leaves them without
- * effect; objects that all code shares are frozen, so that no piece changes what another one finds.
+ * effect; objects that all code shares, and the names of the global scope, are frozen, so that no piece changes what another one finds, nor
+ * reads what belongs to another one.
  */
 const evaluating = `
 'use strict';
@@ -35,10 +36,24 @@ addEventListener('message', ({ ports: [port] }) => {
   };
   for (const name of ['postMessage', 'close', 'fetch', 'XMLHttpRequest', 'WebSocket', 'EventSource', 'importScripts', 'Worker', 'indexedDB', 'caches', 'BroadcastChannel', 'navigator', 'location', 'name'])
     try { Object.defineProperty(globalThis, name, { value: undefined }); } catch {}
-  for (const shared of [Object, Function, Array, String, Number, Boolean, Date, RegExp, Map, Set, WeakMap, Promise, Error, Symbol, BigInt, JSON, Math, Reflect, Intl]) {
+  const keep = (shared) => {
+    if (typeof shared !== 'function' && (typeof shared !== 'object' || shared === null)) return;
     if (shared.prototype) Object.freeze(shared.prototype);
     Object.freeze(shared);
-  }
+  };
+  for (const one of [[].values(), new Map().values(), new Set().values(), ''[Symbol.iterator](), ''.matchAll(/a/g), (function* () {})(), (async function* () {})(), function* () {}, async function* () {}, async () => {}])
+    for (let at = Object.getPrototypeOf(one); at && at !== Object.prototype; at = Object.getPrototypeOf(at)) {
+      if (Object.hasOwn(at, 'constructor')) keep(at.constructor);
+      keep(at);
+    }
+  for (const name of Object.getOwnPropertyNames(globalThis))
+    try {
+      const { value, configurable } = Object.getOwnPropertyDescriptor(globalThis, name);
+      if (value !== globalThis) keep(value);
+      if (configurable) Object.defineProperty(globalThis, name, { configurable: false, ...(value !== undefined && { writable: false }) });
+    } catch {}
+  for (let at = Object.getPrototypeOf(globalThis); at; at = Object.getPrototypeOf(at)) Object.freeze(at);
+  Object.preventExtensions(globalThis);
   port.onmessage = ({ data: jobs }) => {
     for (const { id, source, scope } of jobs) {
       send({ begun: id });
@@ -63,7 +78,7 @@ ${takePort}
 const address = URL.createObjectURL(new Blob([${JSON.stringify(evaluating)}], { type: 'text/javascript' }));
 const MS = 100;
 take((page) => {
-  let worker, port, timer, waiting = [];
+  let worker, port, timer, waiting = [], patienceMs = 2000;
   const begin = () => {
     const channel = new MessageChannel();
     worker = new Worker(address);
@@ -71,18 +86,39 @@ take((page) => {
     port.onmessage = ({ data }) => {
       clearTimeout(timer);
       if ('begun' in data) timer = setTimeout(stop, MS, data.begun);
-      else end(data);
+      else {
+        end(data);
+        watch();
+      }
     };
     worker.onerror = () => waiting[0] && stop(waiting[0].id);
     worker.postMessage(null, [channel.port2]);
     if (waiting.length > 0) port.postMessage(waiting);
+    watch();
+  };
+  // Code that has ended may have left work behind, which holds the worker. A busy machine holds it too: each time is longer.
+  const watch = () => {
+    clearTimeout(timer);
+    if (waiting.length > 0) timer = setTimeout(replace, patienceMs);
+  };
+  const replace = () => {
+    patienceMs = Math.min(patienceMs * 2, 30000);
+    leave();
+    begin();
+  };
+  const leave = () => {
+    clearTimeout(timer);
+    // A late message of this worker is not about the next one.
+    port.onmessage = null;
+    worker.onerror = null;
+    worker.terminate();
   };
   const end = (result) => {
     waiting = waiting.filter(({ id }) => id !== result.id);
     page.postMessage(result);
   };
   const stop = (id) => {
-    worker.terminate();
+    leave();
     const job = waiting.find((one) => one.id === id);
     // A busy machine may have taken the time.
     if (job && !job.wasStopped) waiting = [...waiting.filter((one) => one !== job), { ...job, wasStopped: true }];
@@ -90,8 +126,10 @@ take((page) => {
     begin();
   };
   page.onmessage = ({ data: jobs }) => {
+    const wasIdle = waiting.length === 0;
     waiting.push(...jobs);
     port.postMessage(jobs);
+    if (wasIdle) watch();
   };
   begin();
   page.postMessage({ ready: true });

