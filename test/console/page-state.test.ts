@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { readInParts } from '#ops/console/apps/in-parts.ts';
 import { paramsOf } from '#ops/console/apps/view.ts';
 import { gridOf, layoutOf, readingOrder, spansOf } from '#ops/console/page/layout/tree.ts';
 import type { Answer, PageClient, Push, RunState, Wanted } from '#ops/console/page/state/client.ts';
@@ -335,6 +336,28 @@ test('a start of a workflow is refused while an earlier one has had no answer, a
   page.close();
   await left;
   expect(page.told.get().at(-1)?.text).toBe('The page was left before the start was answered');
+});
+
+test('more items than one request may ask for go in several, none of which waits for another', async () => {
+  const asked: [first: number | undefined, count: number, from: number][] = [];
+  const ended: number[] = [];
+  const all = Array.from({ length: 205 }, (_, at) => at);
+  const { promise: slow, resolve } = Promise.withResolvers<void>();
+  const read = readInParts(all, 100, async (part, from) => {
+    asked.push([part[0], part.length, from]);
+    if (from === 0) await slow;
+    if (from === 100) throw new Error('The server is away');
+    ended.push(from);
+  });
+  expect(asked).toEqual([
+    [0, 100, 0],
+    [100, 100, 100],
+    [200, 5, 200],
+  ]);
+  resolve();
+  await expect(read).rejects.toThrow('The server is away');
+  expect(ended).toEqual([200, 0]);
+  await readInParts([], 100, async () => expect.fail('nothing is asked for'));
 });
 
 test('parameters of a page are the texts of its address, however the router has written them', () => {

@@ -1,10 +1,11 @@
-import { readPageData, readWidgetFile, readWidgetsData, uploadWidgetFile } from '../client/app-pages.ts';
+import { type DataLine, readPageData, readWidgetFile, readWidgetsData, uploadWidgetFile } from '../client/app-pages.ts';
 import { watchBridge } from '../client/bridge.ts';
 import { readPageRun } from '../client/page-runs.ts';
 import { runDataQuery } from '../client/queries-of-tenant.ts';
 import { getSocket, joinRoom } from '../client/socket.ts';
 import type { Answer, PageClient, Wanted } from '../page/state/client.ts';
 import { saveFile } from '../ui/save-file.ts';
+import { readInParts } from './in-parts.ts';
 import { widgetOf } from './widget-key.ts';
 
 interface Host {
@@ -17,24 +18,23 @@ export function appPageClient(host: Host & { appPageID: string }): PageClient {
   const { tenantID, appPageID } = host;
   return {
     ...commonClient(host),
-    async read(wanted, onAnswer, signal) {
-      const queries = wanted.flatMap((one) =>
-        one.kind === 'query' ? [{ queryAlias: one.alias, inputValues: one.inputValues }] : [],
-      );
-      const widgets = wanted.flatMap((one) =>
-        one.kind === 'widget' ? [{ widgetKey: one.widgetKey, state: one.state }] : [],
-      );
-      const indexes = new Map(wanted.map((one, at) => [nameOf(one), at]));
-      await readPageData({ tenantID, appPageID }, { queries, widgets } as never, {
-        signal,
-        onLine({ queryAlias, widgetKey, answer, error }) {
-          const at = indexes.get(queryAlias === undefined ? `widget ${widgetKey}` : `query ${queryAlias}`);
-          if (at === undefined) return;
-          if (!answer) onAnswer({ at, error: error ?? { code: 'UNAVAILABLE', message: 'There was no answer' } });
-          else onAnswer(queryAlias === undefined ? widgetAnswer(at, answer) : { at, answer: queryAnswer(answer) });
-        },
-      });
-    },
+    read: (wanted, onAnswer, signal) =>
+      readInParts(wanted, MOST_ITEMS, async (part, from) => {
+        const queries = part.flatMap((one) =>
+          one.kind === 'query' ? [{ queryAlias: one.alias, inputValues: one.inputValues }] : [],
+        );
+        const widgets = part.flatMap((one) =>
+          one.kind === 'widget' ? [{ widgetKey: one.widgetKey, state: one.state }] : [],
+        );
+        const indexes = new Map(part.map((one, at) => [nameOf(one), from + at]));
+        await readPageData({ tenantID, appPageID }, { queries, widgets } as never, {
+          signal,
+          onLine(line) {
+            const at = indexes.get(nameIn(line));
+            if (at !== undefined) onAnswer(answerIn(line, at));
+          },
+        });
+      }),
   };
 }
 
@@ -62,6 +62,9 @@ function requirePage(appPageID: string | undefined): string {
   if (appPageID === undefined) throw new Error('A dashboard has no workflows of its own');
   return appPageID;
 }
+
+/** As many queries, and as many widgets, as one request for data of a page may ask for. */
+const MOST_ITEMS = 100;
 
 /** As many widgets as one request may ask for. */
 const AT_ONCE = 50;
@@ -111,6 +114,15 @@ function commonClient({ tenantID, appPageID, openPage }: Host & { appPageID?: st
       return URL.createObjectURL(await readWidgetFile(tenantID, path));
     },
   };
+}
+
+function nameIn({ queryAlias, widgetKey }: DataLine): string {
+  return queryAlias === undefined ? `widget ${widgetKey}` : `query ${queryAlias}`;
+}
+
+function answerIn({ queryAlias, answer, error }: DataLine, at: number): Answer {
+  if (!answer) return { at, error: error ?? { code: 'UNAVAILABLE', message: 'There was no answer' } };
+  return queryAlias === undefined ? widgetAnswer(at, answer) : { at, answer: queryAnswer(answer) };
 }
 
 function nameOf(one: Wanted): string {
