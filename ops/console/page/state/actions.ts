@@ -99,7 +99,10 @@ const doers: Readonly<Record<string, Doer>> = {
       warning: 'wait',
       success: 'ok',
     };
-    page.tell(Object.hasOwn(tones, String(variant)) ? (tones[String(variant)] ?? 'idle') : 'idle', String(message ?? ''));
+    page.tell(
+      Object.hasOwn(tones, String(variant)) ? (tones[String(variant)] ?? 'idle') : 'idle',
+      String(message ?? ''),
+    );
     return undefined;
   },
 

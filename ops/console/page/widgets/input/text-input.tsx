@@ -31,7 +31,7 @@ export function SearchInputWidget({ widgetKey, title, properties }: WidgetProps)
       {...fieldProps(title, properties)}
       type="search"
       value={shown}
-      rightSection={shown !== '' && <CloseButton size="sm" aria-label="Clear" onClick={input.clear} />}
+      rightSection={shown !== '' && <CloseButton size="sm" aria-label="Clear" onClick={() => input.clear('')} />}
       onChange={({ currentTarget: { value } }) => {
         input.set(value);
         search(value);

@@ -12,8 +12,9 @@ export function useInput(widgetKey: string) {
       page.enter(widgetKey, { value: next });
       void page.fire(widgetKey, 'onChange', { value: next });
     },
-    clear() {
-      page.clear(widgetKey);
+    /** Empties the input: its default is where it began, and not what a person wants who clears it. */
+    clear(empty: unknown = null) {
+      page.enter(widgetKey, { value: empty });
       void page.fire(widgetKey, 'onClear');
     },
   };
