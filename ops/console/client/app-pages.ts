@@ -1,7 +1,7 @@
 import { keepPreviousData, queryOptions } from '@tanstack/react-query';
 import type { ListFilter } from './list-filter.ts';
 import { APIError, body, rest } from './rest.ts';
-import { currentToken } from './session.ts';
+import { currentToken, endSession } from './session.ts';
 import type { Schemas } from './types.ts';
 
 const T = '/api/v1/tenants/{tenantID}';
@@ -70,6 +70,7 @@ export async function readPageData(
   if (!response.ok) {
     const { error } = await response.json().catch(() => ({ error: undefined }));
     const { code = 'UNAVAILABLE', message = `The server answered ${response.status}`, details } = error ?? {};
+    if (response.status === 401) endSession(message);
     throw new APIError({ status: response.status, code, message, details });
   }
   const texts = response.body?.pipeThrough(new TextDecoderStream() as TransformStream<Uint8Array<ArrayBuffer>, string>);
