@@ -40,7 +40,7 @@ export function ChartWidget({ type, widgetKey, title, properties, data }: Props)
       </svg>
       <details className="group">
         <summary>Figures</summary>
-        <Figures title={title} data={shown} />
+        <Figures {...{ title, isRound, data: shown }} {...(page.hasActions(widgetKey, 'onMarkClick') && { onMark })} />
       </details>
     </div>
   );
@@ -65,11 +65,44 @@ function Legend({ names }: { names: readonly string[] }) {
 
 const MAX_ROWS = 200;
 
-function Figures({ title, data: { labels, datasets } }: { title: string; data: ChartData }) {
-  const isPoints = labels.length === 0;
-  const rows = isPoints
-    ? datasets.flatMap(({ name, points }) => points.map(({ x, y }) => [name, x, y]))
-    : labels.map((label, at) => [label, ...datasets.map(({ values }) => values[at] ?? 0)]);
+type Mark = Readonly<Record<string, unknown>>;
+
+interface Cell {
+  shown: unknown;
+  /** What a click on the mark of this figure tells. */
+  mark?: Mark;
+}
+
+function figuresOf({ labels, datasets }: ChartData, isRound: boolean): Cell[][] {
+  if (labels.length === 0)
+    return datasets.flatMap(({ name, points }) =>
+      points.map((point) => [
+        { shown: name },
+        { shown: point.x },
+        { shown: point.y, mark: { series: name, ...point } },
+      ]),
+    );
+  return labels.map((label, at) => [
+    { shown: label },
+    ...datasets.map(({ name, values }) => {
+      const value = values[at] ?? 0;
+      return { shown: value, mark: isRound ? { label, value } : { series: name, label, value } };
+    }),
+  ]);
+}
+
+interface FiguresProps {
+  title: string;
+  data: ChartData;
+  isRound: boolean;
+  onMark?: (mark: Mark) => void;
+}
+
+/** The figures of a chart. Where marks can be clicked, those who use no mouse press the figures. */
+function Figures({ title, data, isRound, onMark }: FiguresProps) {
+  const { datasets } = data;
+  const isPoints = data.labels.length === 0;
+  const rows = figuresOf(data, isRound);
   const heads = isPoints ? ['Series', 'x', 'y'] : ['Label', ...datasets.map(({ name }) => name)];
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard
@@ -89,10 +122,16 @@ function Figures({ title, data: { labels, datasets } }: { title: string; data: C
           {rows.slice(0, MAX_ROWS).map((row, at) => (
             // biome-ignore lint/suspicious/noArrayIndexKey: rows of a chart have no ids
             <tr key={at}>
-              {row.map((value, column) => (
+              {row.map(({ shown, mark }, column) => (
                 // biome-ignore lint/suspicious/noArrayIndexKey: as above
                 <td key={column}>
-                  <bdi>{text(value)}</bdi>
+                  {mark && onMark ? (
+                    <button type="button" className="plain link" onClick={() => onMark(mark)}>
+                      <bdi>{text(shown)}</bdi>
+                    </button>
+                  ) : (
+                    <bdi>{text(shown)}</bdi>
+                  )}
                 </td>
               ))}
             </tr>
