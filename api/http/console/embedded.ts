@@ -181,7 +181,7 @@ const documents: Readonly<Record<string, Embedded>> = {
     script: code,
     policy: ['sandbox allow-scripts', `script-src ${digest(code)} 'unsafe-eval' blob:`, 'worker-src blob:'],
   },
-  // Its content is that of a widget: markup, styles and scripts, which reach no server, not even by the address of an image.
+  // Its content is that of a widget: markup, styles and scripts, which load nothing from a server, not even an image.
   html: {
     script: markup,
     policy: [

@@ -23,8 +23,10 @@ export function HTMLWidget({ widgetKey, title, properties: { content, height } }
     if (!element) return;
     const onMessage = ({ source, data }: MessageEvent) => {
       // Other frames, and windows of other sites, send messages too.
-      if (source !== element.contentWindow || !isSmall(data)) return;
-      void page.fire(widgetKey, 'onMessage', { data });
+      if (source !== element.contentWindow) return;
+      const json = jsonOf(data);
+      // What was measured, and nothing that JSON leaves out, such as bytes.
+      if (json !== undefined && json.length <= MAX_MESSAGE) void page.fire(widgetKey, 'onMessage', { data: JSON.parse(json) });
     };
     window.addEventListener('message', onMessage);
     const close = openSandbox(element, 'html', (opened) => {
@@ -41,10 +43,10 @@ export function HTMLWidget({ widgetKey, title, properties: { content, height } }
   return <iframe ref={frame} className="page-frame" title={title} style={{ height: heightOf(height) }} />;
 }
 
-function isSmall(data: unknown): boolean {
+function jsonOf(data: unknown): string | undefined {
   try {
-    return (JSON.stringify(data) ?? '').length <= MAX_MESSAGE;
+    return JSON.stringify(data);
   } catch {
-    return false;
+    return undefined;
   }
 }
