@@ -45,7 +45,7 @@ export const readPageData = tenantRoute({
     const queries = await findQueries(em, open, body.queries);
     const reader = { open, queries, tenantID, signal, context };
     const item = (about: Record<string, string>, read: () => Promise<object>) => () =>
-      held(context, () => lineOf(about, { log, signal }, read));
+      withOwnBytes(context, () => lineOf(about, { log, signal }, read));
     const work = [
       ...body.queries.map(({ queryAlias, inputValues }) =>
         item({ queryAlias }, () => readQuery(reader, queryAlias, inputValues)),
@@ -109,7 +109,7 @@ interface Line extends Disposable {
 }
 
 /** Reserves the bytes of an item apart from those of the request, so that they are free again when its line is sent. */
-async function held(context: ApiContext, read: () => Promise<string>): Promise<Line> {
+async function withOwnBytes(context: ApiContext, read: () => Promise<string>): Promise<Line> {
   const flow = currentFlow();
   const bytes = context.requests.bytes.openReservation(flow);
   const release = () => bytes[Symbol.dispose]();

@@ -69,7 +69,7 @@ type Mark = Readonly<Record<string, unknown>>;
 
 interface Cell {
   shown: unknown;
-  /** What a click on the mark of this figure tells. */
+  /** The event of a click on the mark of this figure. */
   mark?: Mark;
 }
 

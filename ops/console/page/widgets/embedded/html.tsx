@@ -25,8 +25,9 @@ export function HTMLWidget({ widgetKey, title, properties: { content, height } }
       // Other frames, and windows of other sites, send messages too.
       if (source !== element.contentWindow) return;
       const json = jsonOf(data);
-      // What was measured, and nothing that JSON leaves out, such as bytes.
-      if (json !== undefined && json.length <= MAX_MESSAGE) void page.fire(widgetKey, 'onMessage', { data: JSON.parse(json) });
+      // The text that was measured is passed on: bytes, which JSON leaves out, are not.
+      if (json !== undefined && json.length <= MAX_MESSAGE)
+        void page.fire(widgetKey, 'onMessage', { data: JSON.parse(json) });
     };
     window.addEventListener('message', onMessage);
     const close = openSandbox(element, 'html', (opened) => {
