@@ -174,6 +174,31 @@ describe('the data of a page', () => {
     });
     page.close();
   });
+
+  test('a change of the inputs of a query that runs by actions does not run it again while it runs', async () => {
+    const { page, requests } = open({
+      variables: [{ key: 'name', defaultValue: 'Ada' }],
+      dataSources: [query('save', { triggerMode: 'manual', inputValues: { name: '{{variables.name}}' } })],
+    });
+    const saved = page.sources.refresh('save');
+    await expect.poll(() => requests.length).toBe(1);
+    page.setVariable('name', 'Ada L');
+    await pause(20);
+    expect(requests.length).toBe(1);
+    requests[0]?.answer(0, ['saved']);
+    expect(await saved).toMatchObject({ data: ['saved'] });
+    page.close();
+  });
+
+  test('a query waits for code in its inputs, and is sent with what that gives', async () => {
+    const { page, requests } = open({
+      dataSources: [query('a', { inputValues: { x: '{{(() => 1)()}}' } }), query('b')],
+    });
+    await expect.poll(() => requests.flatMap(({ wanted }) => wanted)).toContainEqual({
+      ...{ kind: 'query', alias: 'a', inputValues: { x: 'code' } },
+    });
+    page.close();
+  });
 });
 
 test('data that a listener sends stand among those of queries, appended up to a number or in place of those before', () => {

@@ -42,6 +42,8 @@ interface Reading {
   ends: ((state: SourceState) => void)[];
   /** Inputs of the next request, where an action gives them. */
   given: Outcome | undefined;
+  /** Code was still at work on its inputs when it was to be sent: their change sends it. */
+  isHeld: boolean;
 }
 
 /** Typing a word must not lead to a request for each letter. */
@@ -66,7 +68,10 @@ export class Sources {
   }
 
   add(source: Source): void {
-    const reading: Reading = { source, state: IDLE, asked: 0, timer: undefined, ends: [], given: undefined };
+    const reading: Reading = {
+      ...{ source, state: IDLE, asked: 0, timer: undefined, ends: [], given: undefined },
+      isHeld: false,
+    };
     this.#readings.set(source.id, reading);
     source.onState(IDLE);
     this.#bindings.define(inputsID(source.id), source.inputs);
@@ -86,9 +91,7 @@ export class Sources {
       const again = () => this.#want(reading, PAUSE_MS);
       if (isReactive) this.#ends.push(this.#bindings.observe(inputsID(id), again));
       else
-        this.#ends.push(
-          this.#bindings.observe(inputsID(id), () => reading.state.status === 'loading' && this.#want(reading, 0)),
-        );
+        this.#ends.push(this.#bindings.observe(inputsID(id), () => reading.isHeld && this.#want(reading, 0)));
       if (refreshOn.length > 0) this.#ends.push(this.#bindings.observe(triggerID(id), again));
       if (isAtOpening) this.#want(reading, 0);
     }
@@ -126,6 +129,7 @@ export class Sources {
   #want(reading: Reading, pauseMs: number): void {
     if (!this.#isOpen) return;
     reading.asked += 1;
+    reading.isHeld = false;
     clearTimeout(reading.timer);
     this.#due.add(reading);
     this.#show(reading, {
@@ -144,8 +148,10 @@ export class Sources {
     const sent = due.flatMap((reading) => {
       const { value, faults, isPending } = reading.given ?? this.#bindings.read(inputsID(reading.source.id));
       reading.given = undefined;
-      // Code is still at work on its inputs: their change wants it again.
-      if (isPending) return [];
+      if (isPending) {
+        reading.isHeld = true;
+        return [];
+      }
       const [fault] = faults;
       if (fault) {
         this.#fail(reading, {
