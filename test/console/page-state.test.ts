@@ -19,6 +19,7 @@ function open(
   config: Record<string, unknown>,
   widgets: Partial<PageContent['widgets'][number]>[] = [],
   remembered: unknown = null,
+  run: () => Promise<unknown> = async () => 'code',
 ) {
   const requests: Asked[] = [];
   const opened: string[] = [];
@@ -75,7 +76,7 @@ function open(
   };
   const page = new PageState(content, {
     client,
-    code: { run: async () => 'code' },
+    code: { run },
     memory: {
       get: () => memory,
       set: (value) => {
@@ -191,12 +192,12 @@ describe('the data of a page', () => {
   });
 
   test('a query waits for code in its inputs, and is sent with what that gives', async () => {
-    const { page, requests } = open({
-      dataSources: [query('a', { inputValues: { x: '{{(() => 1)()}}' } }), query('b')],
-    });
-    await expect.poll(() => requests.flatMap(({ wanted }) => wanted)).toContainEqual({
-      ...{ kind: 'query', alias: 'a', inputValues: { x: 'code' } },
-    });
+    const { promise, resolve } = Promise.withResolvers<unknown>();
+    const dataSources = [query('a', { inputValues: { x: '{{(() => 1)()}}' } }), query('b')];
+    const { page, requests } = open({ dataSources }, [], null, () => promise);
+    await expect.poll(() => requests.map(({ wanted }) => wanted.length)).toEqual([1]);
+    resolve('code');
+    await expect.poll(() => requests[1]?.wanted).toEqual([{ kind: 'query', alias: 'a', inputValues: { x: 'code' } }]);
     page.close();
   });
 });
