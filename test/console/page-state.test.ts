@@ -181,13 +181,48 @@ describe('the data of a page', () => {
       variables: [{ key: 'name', defaultValue: 'Ada' }],
       dataSources: [query('save', { triggerMode: 'manual', inputValues: { name: '{{variables.name}}' } })],
     });
-    const saved = page.sources.refresh('save');
+    const saved = page.sources.run('save', { given: {}, event: {} });
     await expect.poll(() => requests.length).toBe(1);
     page.setVariable('name', 'Ada L');
     await pause(20);
     expect(requests.length).toBe(1);
     requests[0]?.answer(0, ['saved']);
     expect(await saved).toMatchObject({ data: ['saved'] });
+    page.close();
+  });
+
+  test('each call of a query by an action is a request of its own, and is told the answer to that', async () => {
+    const inputValues = { name: '{{event.name}}', day: '{{variables.day}}' };
+    const { page, requests } = open({
+      variables: [{ key: 'day', defaultValue: 1 }],
+      dataSources: [query('add', { triggerMode: 'reactive', inputValues })],
+    });
+    const calls = ['Ada', 'Bob'].map((name) => page.sources.run('add', { given: {}, event: { name } }));
+    const namesSent = () => requests.flatMap(({ wanted }) => wanted.map((one) => 'alias' in one && one.inputValues));
+    await expect.poll(() => requests.length).toBe(1);
+    page.setVariable('day', 2);
+    await pause(250);
+    expect(namesSent()).toEqual([{ name: 'Ada', day: 1 }]);
+    requests[0]?.answer(0, 'Ada is in');
+    await expect.poll(() => requests.length).toBe(2);
+    expect(namesSent()[1]).toEqual({ name: 'Bob', day: 1 });
+    requests[1]?.answer(0, 'Bob is in');
+    expect((await Promise.all(calls)).map(({ data }) => data)).toEqual(['Ada is in', 'Bob is in']);
+    page.close();
+  });
+
+  test('what wants a query while an action waits for it is read after that', async () => {
+    const { page, requests } = open({
+      variables: [{ key: 'day', defaultValue: 1 }],
+      dataSources: [query('a', { triggerMode: 'reactive', inputValues: { day: '{{variables.day}}' } })],
+    });
+    const call = page.sources.run('a', { given: { day: 9 }, event: {} });
+    await expect.poll(() => requests.length).toBe(1);
+    page.setVariable('day', 2);
+    await pause(0);
+    requests[0]?.answer(0, 'of the action');
+    expect(await call).toMatchObject({ data: 'of the action' });
+    await expect.poll(() => requests[1]?.wanted).toEqual([{ kind: 'query', alias: 'a', inputValues: { day: 2 } }]);
     page.close();
   });
 

@@ -137,7 +137,7 @@ const doers: Readonly<Record<string, Doer>> = {
 };
 
 async function queryResult(page: Page, alias: string, more: { given: Values; event: unknown }): Promise<object> {
-  const { error, data } = await page.sources.refresh(alias, more);
+  const { error, data } = await page.sources.run(alias, more);
   if (error) throw new Error(error.message);
   return { result: data };
 }

@@ -202,7 +202,8 @@ export class PageState {
       root === 'queries' && alias !== null && this.#queries.has(alias) ? [alias] : [],
     );
     const ids = this.#data.has(key) ? [widgetID(key), ...named] : named;
-    await Promise.all([...ids.map((id) => this.sources.refresh(id)), this.fire(key, 'onRefresh')]);
+    for (const id of ids) this.sources.readAgain(id);
+    await this.fire(key, 'onRefresh');
   }
 
   /**

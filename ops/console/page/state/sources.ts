@@ -38,8 +38,14 @@ interface Reading {
   /** Counts requests: an answer to an earlier one is dropped. */
   asked: number;
   timer: ReturnType<typeof setTimeout> | undefined;
-  /** Resolved when the present request has ended. */
-  ends: ((state: SourceState) => void)[];
+  /** Told how the present request has ended, if it is one of an action. */
+  onEnd: ((state: SourceState) => void) | undefined;
+  /** The last request of an action: the next one is sent after it. */
+  last: Promise<unknown>;
+  /** Requests of actions that have not ended. */
+  waiting: number;
+  /** Something else wanted it while an action waited: it is read after that. */
+  isWantedAgain: boolean;
   /** Inputs of the next request, where an action gives them. */
   given: Outcome | undefined;
   /** Code was still at work on its inputs when it was to be sent: their change sends it. */
@@ -69,8 +75,8 @@ export class Sources {
 
   add(source: Source): void {
     const reading: Reading = {
-      ...{ source, state: IDLE, asked: 0, timer: undefined, ends: [], given: undefined },
-      isHeld: false,
+      ...{ source, state: IDLE, asked: 0, timer: undefined, given: undefined, isHeld: false },
+      ...{ onEnd: undefined, last: Promise.resolve(), waiting: 0, isWantedAgain: false },
     };
     this.#readings.set(source.id, reading);
     source.onState(IDLE);
@@ -88,10 +94,9 @@ export class Sources {
       const { id, isAtOpening, isReactive, refreshOn } = reading.source;
       this.#bindings.read(inputsID(id));
       this.#bindings.read(triggerID(id));
-      const again = () => this.#want(reading, PAUSE_MS);
+      const again = () => this.#wantAgain(reading, PAUSE_MS);
       if (isReactive) this.#ends.push(this.#bindings.observe(inputsID(id), again));
-      else
-        this.#ends.push(this.#bindings.observe(inputsID(id), () => reading.isHeld && this.#want(reading, 0)));
+      else this.#ends.push(this.#bindings.observe(inputsID(id), () => reading.isHeld && this.#wantAgain(reading, 0)));
       if (refreshOn.length > 0) this.#ends.push(this.#bindings.observe(triggerID(id), again));
       if (isAtOpening) this.#want(reading, 0);
     }
@@ -109,21 +114,40 @@ export class Sources {
     return this.#readings.has(id);
   }
 
-  /** Reads one again now: by an event, with these values for inputs that the page leaves open. Answers how it has ended. */
-  async refresh(id: string, { given = {}, event }: { given?: Values; event?: unknown } = {}): Promise<SourceState> {
+  /** Reads one again for an action, with these values for inputs that the page leaves open. Answers how that request has ended. */
+  async run(id: string, { given, event }: { given: Values; event: unknown }): Promise<SourceState> {
     const reading = this.#readings.get(id);
     if (!reading) throw new Error(`This page has no query “${id}”`);
+    reading.waiting += 1;
     const own = Object.entries(reading.source.inputs).filter(([key]) => !Object.hasOwn(given, key));
-    const { value, ...more } = await this.#bindings.once(Object.fromEntries(own), { event });
-    reading.given = { ...more, value: { ...(isObject(value) && value), ...given } };
-    return new Promise((resolve) => {
-      reading.ends.push(resolve);
-      this.#want(reading, 0);
+    // Inputs are those of the moment of the event, also where another request is ahead.
+    const inputs = this.#bindings.once(Object.fromEntries(own), { event });
+    const ended = reading.last.then(async () => {
+      const { value, ...more } = await inputs;
+      reading.given = { ...more, value: { ...(isObject(value) && value), ...given } };
+      return new Promise<SourceState>((resolve) => {
+        reading.onEnd = resolve;
+        this.#want(reading, 0);
+      });
     });
+    reading.last = ended;
+    return ended;
+  }
+
+  /** Reads one again as it is read at opening. */
+  readAgain(id: string): void {
+    const reading = this.#readings.get(id);
+    if (reading) this.#wantAgain(reading, 0);
   }
 
   refreshAll(): void {
-    for (const reading of this.#readings.values()) if (reading.source.isAtOpening) this.#want(reading, 0);
+    for (const reading of this.#readings.values()) if (reading.source.isAtOpening) this.#wantAgain(reading, 0);
+  }
+
+  /** The answer for which an action waits must be that of its own request. */
+  #wantAgain(reading: Reading, pauseMs: number): void {
+    if (reading.waiting > 0) reading.isWantedAgain = true;
+    else this.#want(reading, pauseMs);
   }
 
   #want(reading: Reading, pauseMs: number): void {
@@ -207,7 +231,16 @@ export class Sources {
   }
 
   #ended(reading: Reading): void {
-    for (const end of reading.ends.splice(0)) end(reading.state);
+    const { onEnd } = reading;
+    reading.onEnd = undefined;
+    if (onEnd) {
+      reading.waiting -= 1;
+      onEnd(reading.state);
+    }
+    if (reading.waiting === 0 && reading.isWantedAgain) {
+      reading.isWantedAgain = false;
+      return this.#want(reading, 0);
+    }
     const { everyMs } = reading.source;
     // A refusal is an entry of the audit trail each time.
     if (everyMs <= 0 || reading.state.error?.code === 'PERMISSION_DENIED') return;
@@ -216,7 +249,7 @@ export class Sources {
 
   /** A page in the background waits until it is looked at. */
   #tick(reading: Reading): void {
-    if (this.#client.isInView()) this.#want(reading, 0);
+    if (this.#client.isInView()) this.#wantAgain(reading, 0);
     else reading.timer = setTimeout(() => this.#tick(reading), LEAST_MS);
   }
 
