@@ -226,6 +226,30 @@ describe('the data of a page', () => {
     page.close();
   });
 
+  test('a query that is manual runs by actions alone: no name, interval or widget that shows it runs it', async () => {
+    const save = query('save', { triggerMode: 'manual', refreshOn: ['variables.n'], refetchInterval: 1 });
+    const live = { alias: 'live', type: 'listener', listenerID: 'l', channelName: 'orders' };
+    const properties = { isDisabled: '{{queries.save.isLoading}}', label: '{{queries.all.data}}{{queries.live.data}}' };
+    const { page, requests } = open(
+      { variables: [{ key: 'n', defaultValue: 1 }], dataSources: [save, live, query('all')] },
+      [{ widgetType: 'button', widgetConfig: { properties } }],
+    );
+    const sent = () => requests.map(({ wanted }) => wanted.map((one) => 'alias' in one && one.alias));
+    await expect.poll(sent).toEqual([['all']]);
+    requests[0]?.answer(0, 1);
+    const saved = page.sources.run('save', { given: {}, event: {} });
+    await expect.poll(() => requests.length).toBe(2);
+    requests[1]?.answer(0, 'saved');
+    await saved;
+    page.setVariable('n', 2);
+    await page.refresh(widgetKey('a'));
+    await pause(1_200);
+    expect(sent()).toEqual([['all'], ['save'], ['all']]);
+    // A widget has the states of the others alone: while an action runs, its button stays.
+    expect(page.namedQueries(widgetKey('a'))).toEqual(['all', 'live']);
+    page.close();
+  });
+
   test('a query waits for code in its inputs, and is sent with what that gives', async () => {
     const { promise, resolve } = Promise.withResolvers<unknown>();
     const dataSources = [query('a', { inputValues: { x: '{{(() => 1)()}}' } }), query('b')];

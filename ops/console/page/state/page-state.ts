@@ -195,14 +195,17 @@ export class PageState {
     }
   }
 
+  /** Queries and listeners that the properties of a widget name. Of those that run by actions, the action tells how they end. */
+  namedQueries(key: string): string[] {
+    const { names } = compile(this.#widgets.get(key)?.widgetConfig.properties);
+    return names.flatMap(({ root, key: alias }) =>
+      root === 'queries' && alias !== null && !this.sources.isManual(alias) ? [alias] : [],
+    );
+  }
+
   /** Reads the data of a widget again: of its own queries, and of those that its properties name. */
   async refresh(key: string): Promise<void> {
-    const { names } = compile(this.#widgets.get(key)?.widgetConfig.properties);
-    const named = names.flatMap(({ root, key: alias }) =>
-      root === 'queries' && alias !== null && this.#queries.has(alias) ? [alias] : [],
-    );
-    const ids = this.#data.has(key) ? [widgetID(key), ...named] : named;
-    for (const id of ids) this.sources.readAgain(id);
+    for (const id of [widgetID(key), ...this.namedQueries(key)]) this.sources.readAgain(id);
     await this.fire(key, 'onRefresh');
   }
 

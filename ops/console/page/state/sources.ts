@@ -110,8 +110,9 @@ export class Sources {
     for (const { timer } of this.#readings.values()) clearTimeout(timer);
   }
 
-  has(id: string): boolean {
-    return this.#readings.has(id);
+  /** Whether it runs by actions alone. */
+  isManual(id: string): boolean {
+    return this.#readings.get(id)?.source.isAtOpening === false;
   }
 
   /** Reads one again for an action, with these values for inputs that the page leaves open. Answers how that request has ended. */
@@ -137,7 +138,7 @@ export class Sources {
   /** Reads one again as it is read at opening. */
   readAgain(id: string): void {
     const reading = this.#readings.get(id);
-    if (reading) this.#wantAgain(reading, 0);
+    if (reading?.source.isAtOpening) this.#wantAgain(reading, 0);
   }
 
   refreshAll(): void {
@@ -272,13 +273,14 @@ export function querySource(given: Values, onState: Source['onState']): Source {
   const own = isObject(inputValues) ? inputValues : {};
   // Those without an expression are fixed by the page: the server has them.
   const open = Object.entries(own).filter(([, value]) => !isFixed(compile(value)));
+  const isManual = triggerMode === 'manual';
   return {
     ...{ id: String(alias), onState, inputs: Object.fromEntries(open) },
     wanted: (values) => ({ kind: 'query', alias: String(alias), inputValues: values }),
-    isAtOpening: triggerMode !== 'manual',
+    isAtOpening: !isManual,
     isReactive: triggerMode === 'reactive',
-    refreshOn: Array.isArray(refreshOn) ? refreshOn.filter((name) => typeof name === 'string') : [],
-    everyMs: typeof refetchInterval === 'number' ? refetchInterval : 0,
+    refreshOn: !isManual && Array.isArray(refreshOn) ? refreshOn.filter((name) => typeof name === 'string') : [],
+    everyMs: !isManual && typeof refetchInterval === 'number' ? refetchInterval : 0,
   };
 }
 

@@ -2,7 +2,7 @@ import { Button, Skeleton } from '@mantine/core';
 import { Component, type ReactNode, Suspense, useEffect, useMemo, useState } from 'react';
 import { isObject } from '../../ui/is-object.ts';
 import { Notice } from '../../ui/notice.tsx';
-import { compile, type Fault } from '../bindings/compile.ts';
+import type { Fault } from '../bindings/compile.ts';
 import type { PlacedWidget, Refused } from '../state/client.ts';
 import { IDLE, type SourceState } from '../state/sources.ts';
 import { createStore, type Store } from '../state/store.ts';
@@ -26,12 +26,12 @@ export function Widget({ widgetKey }: { widgetKey: string }) {
 const NO_DATA = createStore<SourceState>(IDLE);
 
 function Shown({ widget }: { widget: PlacedWidget }) {
-  const { widgetKey, widgetTitle, widgetType, widgetConfig } = widget;
+  const { widgetKey, widgetTitle, widgetType } = widget;
   const page = usePage();
   const { value, faults } = useProperties(widgetKey);
   const own = page.dataOf(widgetKey);
   const data = useStore(own ?? NO_DATA);
-  const read = useStates(useNamedQueries(widgetConfig.properties));
+  const read = useStates(useNamedQueries(widgetKey));
   useEffect(() => {
     void page.fire(widgetKey, 'onLoad');
   }, [page, widgetKey]);
@@ -72,12 +72,9 @@ function Shown({ widget }: { widget: PlacedWidget }) {
 }
 
 /** The stores of queries that a widget's properties name. */
-function useNamedQueries(properties: unknown): readonly Store<SourceState>[] {
+function useNamedQueries(widgetKey: string): readonly Store<SourceState>[] {
   const page = usePage();
-  return useMemo(() => {
-    const { names } = compile(properties);
-    return names.flatMap(({ root, key }) => (root === 'queries' && key !== null ? (page.query(key) ?? []) : []));
-  }, [page, properties]);
+  return useMemo(() => page.namedQueries(widgetKey).flatMap((alias) => page.query(alias) ?? []), [page, widgetKey]);
 }
 
 function useStates(stores: readonly Store<SourceState>[]): readonly SourceState[] {
