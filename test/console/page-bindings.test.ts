@@ -90,6 +90,20 @@ describe('values', () => {
     expect(faultOf(page, '{{orders.data}}')).toContain('“orders” is not known: names begin with queries');
   });
 
+  test('listeners are told of a change that was read before they were called', async () => {
+    const page = aPage({ day: 1 });
+    const heard: unknown[] = [];
+    page.define('text', 'Day {{variables.day}}');
+    page.observe('text', () => heard.push(page.read('text').value));
+    page.read('text');
+    await settled();
+    heard.length = 0;
+    page.set('variables', 'day', 2);
+    expect(page.read('text').value).toBe('Day 2');
+    await settled();
+    expect(heard).toEqual(['Day 2']);
+  });
+
   test('names of prototypes are refused in every notation, and own names of data that look like them are no way to them', async () => {
     const data = JSON.parse('{"__proto__": {"x": 1}, "constructor": {"name": "own"}, "a": 1}');
     const page = aPage({ data });

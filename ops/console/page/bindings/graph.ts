@@ -66,7 +66,8 @@ export class Bindings {
   readonly #computed = new Map<string, Cell>();
   /** Those being computed, the outermost first. */
   readonly #working: Cell[] = [];
-  readonly #due = new Set<Cell>();
+  /** With the outcome that listeners know: a read before they are called must not hide the change from them. */
+  readonly #due = new Map<Cell, Outcome>();
   #isScheduled = false;
 
   constructor(runner: CodeRunner) {
@@ -209,7 +210,7 @@ export class Bindings {
       const { cell } = next;
       const wasFresh = cell.mark === 'fresh';
       if (cell.mark !== 'stale') cell.mark = next.mark;
-      if (cell.listeners.size > 0) this.#due.add(cell);
+      if (cell.listeners.size > 0 && !this.#due.has(cell)) this.#due.set(cell, cell.outcome);
       // Those behind one that is marked are marked already.
       if (wasFresh) for (const user of cell.users) left.push({ cell: user, mark: 'check' });
     }
@@ -225,8 +226,7 @@ export class Bindings {
     for (let round = 0; round < MAX_ROUNDS && this.#due.size > 0; round += 1) {
       const cells = [...this.#due];
       this.#due.clear();
-      for (const cell of cells) {
-        const before = cell.outcome;
+      for (const [cell, before] of cells) {
         this.#refresh(cell);
         if (cell.outcome !== before) for (const listener of [...cell.listeners]) listener();
       }
