@@ -4,6 +4,7 @@ import { paramsOf } from '#ops/console/apps/view.ts';
 import { gridOf, layoutOf, readingOrder, spansOf } from '#ops/console/page/layout/tree.ts';
 import type { Answer, PageClient, Push, RunState, Wanted } from '#ops/console/page/state/client.ts';
 import { type PageContent, PageState } from '#ops/console/page/state/page-state.ts';
+import { keptRows } from '#ops/console/page/widgets/display/chosen.ts';
 
 const widgetKey = (suffix: string) => `widget_0193e0a0-0000-7000-8000-000000000001_${suffix}`;
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
@@ -443,6 +444,16 @@ test('more items than one request may ask for go in several, none of which waits
   await expect(read).rejects.toThrow('The server is away');
   expect(ended).toEqual([200, 0]);
   await readInParts([], 100, async () => expect.fail('nothing is asked for'));
+});
+
+test('chosen rows stay chosen where new data have them too, one for one', () => {
+  const before = [{ id: 1 }, { id: 2 }, { id: 2 }];
+  expect(keptRows(before, before)).toEqual(before);
+  const after = [{ id: 0 }, { id: 2 }];
+  const kept = keptRows(after, before);
+  expect(kept).toEqual([{ id: 2 }]);
+  expect(kept[0]).toBe(after[1]);
+  expect(keptRows([], before)).toEqual([]);
 });
 
 test('parameters of a page are the texts of its address, however the router has written them', () => {

@@ -1,6 +1,6 @@
 import { Button, Checkbox, Group, TextInput } from '@mantine/core';
 import { useDebouncedCallback } from '@mantine/hooks';
-import { useMemo, useState } from 'react';
+import { useEffect, useMemo, useRef, useState } from 'react';
 import { Cell } from '../../../ui/cell.tsx';
 import { cellText } from '../../../ui/cell-text.ts';
 import { isObject } from '../../../ui/is-object.ts';
@@ -8,7 +8,8 @@ import { compareKeys, type SortKey, sortKeyOf } from '../../../ui/row-order.ts';
 import { Scroller } from '../../../ui/table.tsx';
 import { safeAddress } from '../../state/safe-address.ts';
 import { Nothing } from '../nothing.tsx';
-import { flag, number, rowsOf, text, usePage, type WidgetProps } from '../page-context.ts';
+import { flag, number, rowsOf, text, useExposed, usePage, type WidgetProps } from '../page-context.ts';
+import { keptRows } from './chosen.ts';
 
 type Row = Readonly<Record<string, unknown>>;
 
@@ -32,10 +33,24 @@ export function TableWidget({ widgetKey, title, properties, data }: WidgetProps)
   const given = rowsOf(properties, data);
   const rows = useMemo(() => (Array.isArray(given) ? given.filter(isObject) : NO_ROWS), [given]);
   const columns = useMemo(() => columnsOf(properties.columns, rows), [properties.columns, rows]);
-  const [at, setAt] = useState(0);
-  const [order, setOrder] = useState<Order>();
-  const [search, setSearch] = useState('');
-  const [chosen, setChosen] = useState<ReadonlySet<Row>>(new Set());
+  // What actions read is what is shown, also after the table was away for a while.
+  const exposed = useExposed(page, widgetKey);
+  const at = Math.max(Math.trunc(number(exposed.page) ?? 1) - 1, 0);
+  const order = useMemo(
+    () => orderOf(exposed.sortKey, exposed.sortDirection),
+    [exposed.sortKey, exposed.sortDirection],
+  );
+  const { search, setSearch, note } = useSearch(text(exposed.search));
+  const { selectedRow, selectedRows } = exposed;
+  const chosen = useMemo(() => new Set<unknown>(Array.isArray(selectedRows) ? selectedRows : []), [selectedRows]);
+  useEffect(() => {
+    const before = [...chosen];
+    const kept = keptRows(rows, before);
+    // A row that has changed or is not there any more is not chosen any more.
+    if (kept.length === before.length && kept.every((row) => chosen.has(row))) return;
+    const [last = kept.at(-1) ?? null] = keptRows(kept, [selectedRow]);
+    page.enter(widgetKey, { selectedRow: last, selectedRows: kept });
+  }, [rows, chosen, selectedRow, page, widgetKey]);
   const total = number(properties.total);
   const isServed = total !== undefined;
   const size = Math.min(Math.max(Math.trunc(number(properties.pageSize) ?? 20), 1), 500);
@@ -49,25 +64,22 @@ export function TableWidget({ widgetKey, title, properties, data }: WidgetProps)
   const isSelectable = flag(properties.isSelectable) || page.hasActions(widgetKey, 'onRowSelect');
 
   const go = (next: number) => {
-    setAt(next);
     page.enter(widgetKey, { page: next + 1, pageSize: size, offset: next * size });
     void page.fire(widgetKey, 'onPageChange', { page: next + 1, pageSize: size });
   };
   const find = useDebouncedCallback((words: string) => {
-    setAt(0);
+    note(words);
     page.enter(widgetKey, { search: words, page: 1, offset: 0 });
     void page.fire(widgetKey, 'onSearch', { search: words });
   }, TYPING_MS);
   const sort = (key: string) => {
     const next = order?.key === key ? (order.isDown ? undefined : { key, isDown: true }) : { key, isDown: false };
-    setOrder(next);
     page.enter(widgetKey, { sortKey: next?.key ?? null, sortDirection: next ? (next.isDown ? 'desc' : 'asc') : null });
   };
   const choose = (row: Row, isChosen: boolean) => {
     const next = new Set(chosen);
     if (isChosen) next.add(row);
     else next.delete(row);
-    setChosen(next);
     const selected = rows.filter((one) => next.has(one));
     page.enter(widgetKey, { selectedRow: isChosen ? row : (selected.at(-1) ?? null), selectedRows: selected });
     if (isChosen) void page.fire(widgetKey, 'onRowSelect', { row, rows: selected });
@@ -157,6 +169,25 @@ export function TableWidget({ widgetKey, title, properties, data }: WidgetProps)
       )}
     </div>
   );
+}
+
+/** What stands in the field: what is typed, until the page has a text for it that is not what was noted last. */
+function useSearch(given: string) {
+  const [search, setSearch] = useState(given);
+  const last = useRef(given);
+  useEffect(() => {
+    if (given === last.current) return;
+    last.current = given;
+    setSearch(given);
+  }, [given]);
+  const note = (words: string) => {
+    last.current = words;
+  };
+  return { search, setSearch, note };
+}
+
+function orderOf(key: unknown, direction: unknown): Order | undefined {
+  return typeof key === 'string' ? { key, isDown: direction === 'desc' } : undefined;
 }
 
 function columnsOf(given: unknown, rows: readonly Row[]): Column[] {
