@@ -251,6 +251,27 @@ describe('the data of a page', () => {
     page.close();
   });
 
+  test('data that change all the time do not keep a query from being sent, nor its answers from being shown', async () => {
+    const live = { alias: 'live', type: 'listener', listenerID: 'l', channelName: 'orders' };
+    const named = query('a', { triggerMode: 'reactive', inputValues: { last: '{{queries.live.data}}' } });
+    const { page, requests, pushes } = open({ dataSources: [live, named] });
+    let count = 0;
+    const push = () => {
+      count += 1;
+      pushes[0]?.({ channelName: 'orders', data: count, mode: 'replace', limit: null });
+    };
+    await expect.poll(() => requests.length).toBe(1);
+    const timer = setInterval(push, 20);
+    await expect.poll(() => requests.length, { timeout: 10_000 }).toBe(2);
+    push();
+    await pause(0);
+    requests[1]?.answer(0, 'second');
+    requests[0]?.answer(0, 'first, late');
+    clearInterval(timer);
+    expect(page.bindings.get('queries', 'a')).toMatchObject({ data: 'second', isStale: true, isLoading: true });
+    page.close();
+  });
+
   test('a query waits for code in its inputs, and is sent with what that gives', async () => {
     const { promise, resolve } = Promise.withResolvers<unknown>();
     const dataSources = [query('a', { inputValues: { x: '{{(() => 1)()}}' } }), query('b')];

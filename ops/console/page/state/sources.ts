@@ -35,8 +35,10 @@ interface Source {
 interface Reading {
   source: Source;
   state: SourceState;
-  /** Counts requests: an answer to an earlier one is dropped. */
+  /** Counts requests. */
   asked: number;
+  /** The request whose answer is shown: answers to those before it are dropped. */
+  shown: number;
   timer: ReturnType<typeof setTimeout> | undefined;
   /** Told how the present request has ended, if it is one of an action. */
   onEnd: ((state: SourceState) => void) | undefined;
@@ -66,6 +68,8 @@ export class Sources {
   readonly #abort = new AbortController();
   #due = new Set<Reading>();
   #timer: ReturnType<typeof setTimeout> | undefined;
+  /** The moment at which what is due is sent, however often more of it comes. */
+  #latest = Number.POSITIVE_INFINITY;
   #isOpen = false;
 
   constructor(bindings: Bindings, client: Pick<PageClient, 'read' | 'isInView'>) {
@@ -75,7 +79,7 @@ export class Sources {
 
   add(source: Source): void {
     const reading: Reading = {
-      ...{ source, state: IDLE, asked: 0, timer: undefined, given: undefined, isHeld: false },
+      ...{ source, state: IDLE, asked: 0, shown: 0, timer: undefined, given: undefined, isHeld: false },
       ...{ onEnd: undefined, last: Promise.resolve(), waiting: 0, isWantedAgain: false },
     };
     this.#readings.set(source.id, reading);
@@ -163,11 +167,14 @@ export class Sources {
       isLoading: true,
       isStale: reading.state.data !== undefined,
     });
+    const now = Date.now();
+    this.#latest = Math.min(this.#latest, now + (pauseMs === 0 ? 0 : LEAST_MS));
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.#send(), pauseMs);
+    this.#timer = setTimeout(() => this.#send(), Math.max(Math.min(pauseMs, this.#latest - now), 0));
   }
 
   #send(): void {
+    this.#latest = Number.POSITIVE_INFINITY;
     const due = [...this.#due];
     this.#due = new Set();
     const sent = due.flatMap((reading) => {
@@ -191,7 +198,9 @@ export class Sources {
     if (sent.length === 0) return;
     const onAnswer = (answer: Answer) => {
       const one = sent[answer.at];
-      if (one && one.asked === one.reading.asked) this.#take(one.reading, answer);
+      if (!one || one.asked <= one.reading.shown) return;
+      if (one.asked === one.reading.asked) this.#take(one.reading, answer);
+      else this.#takeOlder(one.reading, one.asked, answer);
     };
     this.#client
       .read(
@@ -218,6 +227,13 @@ export class Sources {
     this.#ended(reading);
   }
 
+  /** Newer data are on their way. Where that is always so, a widget would never have any without these. */
+  #takeOlder(reading: Reading, asked: number, answer: Answer): void {
+    if (answer.error || !reading.state.isLoading) return;
+    reading.shown = asked;
+    this.#show(reading, { ...reading.state, ...answer.answer, isStale: true, error: null });
+  }
+
   #fail(reading: Reading, error: Refused): void {
     const data = error.code === 'PERMISSION_DENIED' ? undefined : reading.state.data;
     this.#show(reading, {
@@ -232,6 +248,7 @@ export class Sources {
   }
 
   #ended(reading: Reading): void {
+    reading.shown = reading.asked;
     const { onEnd } = reading;
     reading.onEnd = undefined;
     if (onEnd) {
