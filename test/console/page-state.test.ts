@@ -367,6 +367,24 @@ describe('actions', () => {
     nothing.page.close();
   });
 
+  test('widgets that refresh one another are stopped, and the browser has turns between', async () => {
+    const refreshing = (own: string, other: string) => {
+      const count = { type: 'SET_VARIABLE', key: own, value: `{{variables.${own} | plus: 1}}` };
+      const actions = [count, { type: 'CALL_WIDGET_METHOD', widgetKey: other, method: 'refresh' }];
+      return { widgetKey: widgetKey(own), widgetConfig: { events: { onRefresh: actions } } };
+    };
+    const variables = ['a', 'b'].map((key) => ({ key, defaultValue: 0 }));
+    const { page } = open({ variables }, [refreshing('a', 'b'), refreshing('b', 'a')]);
+    const shown = () => Number(page.bindings.get('variables', 'a'));
+    await page.refresh(widgetKey('a'));
+    expect(shown()).toBe(1);
+    await expect.poll(() => page.told.get().length, { timeout: 10_000 }).toBe(1);
+    expect(shown()).toBe(100);
+    page.close();
+    await page.fire(widgetKey('a'), 'onRefresh');
+    expect(shown()).toBe(100);
+  });
+
   test('addresses that run code are not opened, and names of prototypes are no actions', async () => {
     const unknown = acting([{ type: 'constructor' }]);
     await unknown.fire();

@@ -17,7 +17,7 @@ interface Page {
   setVariable(key: string, value: unknown): void;
   aliasOf(type: 'query' | 'workflow', id: string): string | undefined;
   workflowInputs(alias: string, event: unknown): Promise<Values>;
-  callMethod(nameOrKey: string, method: string): void;
+  callMethod(nameOrKey: string, method: string, depth: number): void;
   tell(tone: 'ok' | 'bad' | 'wait' | 'idle', text: string): void;
   ask(question: string): Promise<boolean>;
 }
@@ -28,6 +28,8 @@ interface Doing {
   /** The widget whose event it is. */
   widgetKey: string;
   event: Readonly<Record<string, unknown>>;
+  /** How many events have led to this one. */
+  depth: number;
 }
 
 /** Answers with more of the event for the actions behind it, or false where these are not done. */
@@ -88,8 +90,8 @@ const doers: Readonly<Record<string, Doer>> = {
     return { instanceID };
   },
 
-  async CALL_WIDGET_METHOD({ widgetKey, method }, { page }) {
-    page.callMethod(textOf(widgetKey, 'the key of a widget'), textOf(method, 'the name of a method'));
+  async CALL_WIDGET_METHOD({ widgetKey, method }, { page, depth }) {
+    page.callMethod(textOf(widgetKey, 'the key of a widget'), textOf(method, 'the name of a method'), depth);
     return undefined;
   },
 

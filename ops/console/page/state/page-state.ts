@@ -41,12 +41,12 @@ type Values = Readonly<Record<string, unknown>>;
 
 /** An event at work, and the one that comes after it. */
 interface Firing {
-  next: Values | undefined;
+  next: { event: Values; depth: number } | undefined;
 }
 
 const MAX_PUSHES = 1_000;
 
-/** An event may have an action that leads to the same event. */
+/** An event may have an action that leads to the same event, also by those of other widgets. */
 const MAX_IN_A_ROW = 200;
 
 /** All that a page shows and does while it is open, without how it is drawn. */
@@ -68,6 +68,7 @@ export class PageState {
   readonly #entered = new Set<string>();
   readonly #ends: (() => void)[] = [];
   #last = 0;
+  #isClosed = false;
 
   constructor(content: PageContent, { client, code, memory }: Needs) {
     this.content = content;
@@ -89,6 +90,7 @@ export class PageState {
   }
 
   close(): void {
+    this.#isClosed = true;
     for (const end of this.#ends) end();
     this.sources.close();
     this.runs.close();
@@ -167,11 +169,12 @@ export class PageState {
     };
   }
 
-  callMethod(nameOrKey: string, method: string): void {
+  callMethod(nameOrKey: string, method: string, depth = 0): void {
     const [key = nameOrKey] = [...this.#names].find(([, names]) => names.includes(nameOrKey)) ?? [];
     const act = this.#methods.get(`${key} ${method}`);
     if (act) act();
-    else if (method === 'refresh') void this.refresh(key);
+    // Behind a turn of the browser, because widgets may refresh one another in a circle.
+    else if (method === 'refresh') setTimeout(() => void this.refresh(key, depth + 1));
     else if (method === 'clear' || method === 'reset') this.clear(key);
     else throw new Error(`The widget “${nameOrKey}” has no method “${method}” now`);
   }
@@ -204,33 +207,36 @@ export class PageState {
   }
 
   /** Reads the data of a widget again: of its own queries, and of those that its properties name. */
-  async refresh(key: string): Promise<void> {
+  async refresh(key: string, depth = 0): Promise<void> {
+    if (this.#isClosed) return;
     for (const id of [widgetID(key), ...this.namedQueries(key)]) this.sources.readAgain(id);
-    await this.fire(key, 'onRefresh');
+    await this.fire(key, 'onRefresh', {}, depth);
   }
 
   /**
    * Does what an event of a widget leads to. One that comes while the same is at work is done after it, the last one of several. Answers
-   * whether all has been done.
+   * whether all has been done. `depth` counts the events that have led to it.
    */
-  async fire(key: string, name: string, event: Values = {}): Promise<boolean> {
+  async fire(key: string, name: string, event: Values = {}, depth = 0): Promise<boolean> {
     const actions = this.#actionsOf(key, name);
     if (actions.length === 0) return true;
+    if (this.#isClosed) return false;
     const id = `${key} ${name}`;
     const running = this.#firing.get(id);
     if (running) {
-      running.next = event;
+      running.next = { event, depth };
       return false;
     }
-    const state: Firing = { next: event };
+    const state: Firing = { next: { event, depth } };
     this.#firing.set(id, state);
     let isDone = false;
-    for (let count = 0; state.next; count += 1) {
+    for (let count = 0; state.next && !this.#isClosed; count += 1) {
       const now = state.next;
       state.next = undefined;
       isDone = false;
-      if (count >= MAX_IN_A_ROW) this.tell('bad', 'This event has caused itself over and over, and was stopped.');
-      else isDone = await runActions(actions, { page: this, widgetKey: key, event: now });
+      if (Math.max(count, now.depth) >= MAX_IN_A_ROW)
+        this.tell('bad', 'This event has caused itself over and over, and was stopped.');
+      else isDone = await runActions(actions, { page: this, widgetKey: key, ...now });
     }
     this.#firing.delete(id);
     return isDone;
