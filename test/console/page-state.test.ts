@@ -4,7 +4,7 @@ import { paramsOf } from '#ops/console/apps/view.ts';
 import { gridOf, layoutOf, readingOrder, spansOf } from '#ops/console/page/layout/tree.ts';
 import type { Answer, PageClient, Push, RunState, Wanted } from '#ops/console/page/state/client.ts';
 import { type PageContent, PageState } from '#ops/console/page/state/page-state.ts';
-import { keptRows } from '#ops/console/page/widgets/display/chosen.ts';
+import { remainingRows } from '#ops/console/page/widgets/display/chosen.ts';
 
 const widgetKey = (suffix: string) => `widget_0193e0a0-0000-7000-8000-000000000001_${suffix}`;
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
@@ -487,12 +487,12 @@ test('more items than one request may ask for go in several, none of which waits
 
 test('chosen rows stay chosen where new data have them too, one for one', () => {
   const before = [{ id: 1 }, { id: 2 }, { id: 2 }];
-  expect(keptRows(before, before)).toEqual(before);
+  expect(remainingRows(before, before)).toEqual(before);
   const after = [{ id: 0 }, { id: 2 }];
-  const kept = keptRows(after, before);
-  expect(kept).toEqual([{ id: 2 }]);
-  expect(kept[0]).toBe(after[1]);
-  expect(keptRows([], before)).toEqual([]);
+  const remaining = remainingRows(after, before);
+  expect(remaining).toEqual([{ id: 2 }]);
+  expect(remaining[0]).toBe(after[1]);
+  expect(remainingRows([], before)).toEqual([]);
 });
 
 test('parameters of a page are the texts of its address, however the router has written them', () => {

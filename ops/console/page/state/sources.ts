@@ -51,7 +51,7 @@ interface Reading {
   /** Inputs of the next request, where an action gives them. */
   given: Outcome | undefined;
   /** Code was still at work on its inputs when it was to be sent: their change sends it. */
-  isHeld: boolean;
+  isDeferred: boolean;
 }
 
 /** Typing a word must not lead to a request for each letter. */
@@ -79,7 +79,7 @@ export class Sources {
 
   add(source: Source): void {
     const reading: Reading = {
-      ...{ source, state: IDLE, asked: 0, shown: 0, timer: undefined, given: undefined, isHeld: false },
+      ...{ source, state: IDLE, asked: 0, shown: 0, timer: undefined, given: undefined, isDeferred: false },
       ...{ onEnd: undefined, last: Promise.resolve(), waiting: 0, isWantedAgain: false },
     };
     this.#readings.set(source.id, reading);
@@ -100,7 +100,8 @@ export class Sources {
       this.#bindings.read(triggerID(id));
       const again = () => this.#wantAgain(reading, PAUSE_MS);
       if (isReactive) this.#ends.push(this.#bindings.observe(inputsID(id), again));
-      else this.#ends.push(this.#bindings.observe(inputsID(id), () => reading.isHeld && this.#wantAgain(reading, 0)));
+      else
+        this.#ends.push(this.#bindings.observe(inputsID(id), () => reading.isDeferred && this.#wantAgain(reading, 0)));
       if (refreshOn.length > 0) this.#ends.push(this.#bindings.observe(triggerID(id), again));
       if (isAtOpening) this.#want(reading, 0);
     }
@@ -158,7 +159,7 @@ export class Sources {
   #want(reading: Reading, pauseMs: number): void {
     if (!this.#isOpen) return;
     reading.asked += 1;
-    reading.isHeld = false;
+    reading.isDeferred = false;
     clearTimeout(reading.timer);
     this.#due.add(reading);
     this.#show(reading, {
@@ -181,7 +182,7 @@ export class Sources {
       const { value, faults, isPending } = reading.given ?? this.#bindings.read(inputsID(reading.source.id));
       reading.given = undefined;
       if (isPending) {
-        reading.isHeld = true;
+        reading.isDeferred = true;
         return [];
       }
       const [fault] = faults;

@@ -9,7 +9,7 @@ import { Scroller } from '../../../ui/table.tsx';
 import { safeAddress } from '../../state/safe-address.ts';
 import { Nothing } from '../nothing.tsx';
 import { flag, number, rowsOf, text, useExposed, usePage, type WidgetProps } from '../page-context.ts';
-import { keptRows } from './chosen.ts';
+import { remainingRows } from './chosen.ts';
 
 type Row = Readonly<Record<string, unknown>>;
 
@@ -33,7 +33,7 @@ export function TableWidget({ widgetKey, title, properties, data }: WidgetProps)
   const given = rowsOf(properties, data);
   const rows = useMemo(() => (Array.isArray(given) ? given.filter(isObject) : NO_ROWS), [given]);
   const columns = useMemo(() => columnsOf(properties.columns, rows), [properties.columns, rows]);
-  // What actions read is what is shown, also after the table was away for a while.
+  // Actions read what is shown, also after the table was away for a while.
   const exposed = useExposed(page, widgetKey);
   const at = Math.max(Math.trunc(number(exposed.page) ?? 1) - 1, 0);
   const order = useMemo(
@@ -45,11 +45,11 @@ export function TableWidget({ widgetKey, title, properties, data }: WidgetProps)
   const chosen = useMemo(() => new Set<unknown>(Array.isArray(selectedRows) ? selectedRows : []), [selectedRows]);
   useEffect(() => {
     const before = [...chosen];
-    const kept = keptRows(rows, before);
+    const remaining = remainingRows(rows, before);
     // A row that has changed or is not there any more is not chosen any more.
-    if (kept.length === before.length && kept.every((row) => chosen.has(row))) return;
-    const [last = kept.at(-1) ?? null] = keptRows(kept, [selectedRow]);
-    page.enter(widgetKey, { selectedRow: last, selectedRows: kept });
+    if (remaining.length === before.length && remaining.every((row) => chosen.has(row))) return;
+    const [last = remaining.at(-1) ?? null] = remainingRows(remaining, [selectedRow]);
+    page.enter(widgetKey, { selectedRow: last, selectedRows: remaining });
   }, [rows, chosen, selectedRow, page, widgetKey]);
   const total = number(properties.total);
   const isServed = total !== undefined;
@@ -171,7 +171,7 @@ export function TableWidget({ widgetKey, title, properties, data }: WidgetProps)
   );
 }
 
-/** What stands in the field: what is typed, until the page has a text for it that is not what was noted last. */
+/** The text of the field: the typed one, until the page has a text for it that is not what was noted last. */
 function useSearch(given: string) {
   const [search, setSearch] = useState(given);
   const last = useRef(given);
