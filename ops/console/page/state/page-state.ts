@@ -2,10 +2,11 @@ import { isObject } from '../../ui/is-object.ts';
 import { compile } from '../bindings/compile.ts';
 import { Bindings, type CodeRunner } from '../bindings/graph.ts';
 import { runActions } from './actions.ts';
+import { querySource, widgetSource } from './bound-sources.ts';
 import type { PageClient, PlacedWidget, Push } from './client.ts';
 import { initialValues } from './initial-values.ts';
 import { type Memory, Runs } from './runs.ts';
-import { IDLE, querySource, type SourceState, Sources, widgetSource } from './sources.ts';
+import { IDLE, type SourceState, Sources } from './sources.ts';
 import { createStore, type Store } from './store.ts';
 
 export interface PageContent {

@@ -1,5 +1,4 @@
 import { isObject } from '../../ui/is-object.ts';
-import { compile, isFixed } from '../bindings/compile.ts';
 import type { Bindings, Outcome } from '../bindings/graph.ts';
 import type { Answer, PageClient, QueryAnswer, Refused, Wanted } from './client.ts';
 
@@ -17,7 +16,7 @@ export interface SourceState extends QueryAnswer {
 export const IDLE: SourceState = { data: undefined, status: 'idle', isLoading: false, isStale: false, error: null };
 
 /** Something to read: which of it, when, and who is told. */
-interface Source {
+export interface Source {
   id: string;
   wanted(inputs: Values): Wanted;
   onState(state: SourceState): void;
@@ -283,35 +282,4 @@ const triggerID = (id: string) => `trigger of ${id}`;
 
 function withoutUndefined(value: Values): Values {
   return Object.fromEntries(Object.entries(value).filter(([, one]) => one !== undefined));
-}
-
-/** A data source of a page's config. */
-export function querySource(given: Values, onState: Source['onState']): Source {
-  const { alias, inputValues, triggerMode, refreshOn, refetchInterval } = given;
-  const own = isObject(inputValues) ? inputValues : {};
-  // Those without an expression are fixed by the page: the server has them.
-  const open = Object.entries(own).filter(([, value]) => !isFixed(compile(value)));
-  const isManual = triggerMode === 'manual';
-  return {
-    ...{ id: String(alias), onState, inputs: Object.fromEntries(open) },
-    wanted: (values) => ({ kind: 'query', alias: String(alias), inputValues: values }),
-    isAtOpening: !isManual,
-    isReactive: triggerMode === 'reactive',
-    refreshOn: !isManual && Array.isArray(refreshOn) ? refreshOn.filter((name) => typeof name === 'string') : [],
-    everyMs: !isManual && typeof refetchInterval === 'number' ? refetchInterval : 0,
-  };
-}
-
-/** The queries that a widget binds itself: they read variables of the page as `state`. */
-export function widgetSource(
-  { widgetKey, dataQueries, refreshInterval }: { widgetKey: string; dataQueries: unknown; refreshInterval: number },
-  onState: Source['onState'],
-): Source {
-  const { names } = compile(dataQueries);
-  const read = names.flatMap(({ root, key }) => (root === 'variables' && key !== null ? [key] : []));
-  return {
-    ...{ id: widgetKey, onState, isAtOpening: true, isReactive: true, refreshOn: [], everyMs: refreshInterval * 1_000 },
-    inputs: Object.fromEntries(read.map((key) => [key, `{{variables[${JSON.stringify(key)}]}}`])),
-    wanted: (state) => ({ kind: 'widget', widgetKey, state }),
-  };
 }
