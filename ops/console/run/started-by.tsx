@@ -48,7 +48,6 @@ export function StartedBy({ tenantID, run }: Props) {
   );
 }
 
-/** The console has no page for app pages, so this names it only. */
 function OnPage({ tenantID, appPageID }: { tenantID: string; appPageID: string }) {
   const may = useMay(`appPage:${appPageID}`);
   const { data: title } = useQuery({
@@ -63,7 +62,9 @@ function OnPage({ tenantID, appPageID }: { tenantID: string; appPageID: string }
   return (
     <span className="note">
       {' on the app page '}
-      <bdi>{title ?? appPageID.slice(-8)}</bdi>
+      <Link className="link" to="/t/$tenantID/pages/$appPageID" params={{ tenantID, appPageID }}>
+        <bdi>{title ?? appPageID.slice(-8)}</bdi>
+      </Link>
     </span>
   );
 }

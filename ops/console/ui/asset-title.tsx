@@ -3,7 +3,8 @@ import type { ReactNode } from 'react';
 import { type PickedType, sourceOf } from '../client/references.ts';
 
 interface Pages {
-  list: string;
+  /** Absent: none is made in the console. */
+  list?: string;
   /** Absent: there is the list alone. */
   one?: (id: string) => string;
 }
@@ -18,6 +19,8 @@ const pages: Readonly<Partial<Record<PickedType, Pages>>> = {
   role: { list: 'roles', one: (id) => `roles?shown=${id}` },
   user: { list: 'members', one: (id) => `members?shown=${id}` },
   oauthConnection: { list: 'settings/accounts' },
+  appPage: { one: (id) => `pages/${id}` },
+  dashboard: { one: (id) => `pages/dashboards/${id}` },
 };
 
 export function useTenantID(): string {
