@@ -503,6 +503,8 @@ export function appPageTests(stage: () => Stage): void {
     expect(ends.filter(([, why]) => !/csp|BLOCKED_BY_RESPONSE|ABORTED/i.test(why))).toEqual([]);
     expect(new URL(page.url()).pathname).toBe(path(`/pages/${id}`));
     page.off('request', onRequest).off('requestfailed', onEnd).off('requestfinished', onEnd);
+    // Its frames go on trying as long as the page is open.
+    await page.goto('about:blank');
     // The browser writes an error for all that the policies refuse, and for nothing else.
     const others = faults
       .splice(0)

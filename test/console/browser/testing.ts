@@ -76,7 +76,9 @@ export function testingTests(stage: () => Stage): void {
     await expectAccessible(page, { name: 'step-pin', shows: 'everyone who may read the workflow sees it' });
     await dialog.getByRole('button', { name: 'Pin', exact: true }).click();
 
+    await dialog.waitFor({ state: 'detached' });
     await card('sum').click();
+    await panel.getByRole('heading', { name: 'Count them' }).waitFor();
     await panel.getByRole('button', { name: 'Run only this step' }).click();
     await panel.getByRole('region', { name: 'Output', exact: true }).getByText('"count": 3').waitFor();
     await page.getByRole('button', { name: 'Save draft' }).click();
