@@ -63,7 +63,7 @@ describe('values', () => {
       ['{{variables.rows | sort: "at" | map: "at" | first}}', '2026-03-01'],
       ['{{variables.rows | map: "state" | unique | join: " + "}}', 'open + paid'],
       ['{{variables.name | capitalize}}', 'Ada'],
-      ['{{variables.none | default: "nobody | here"}}', 'nobody | here'],
+      ['{{variables.none | default: "empty | here"}}', 'empty | here'],
       ['{{variables.rows[1].total | times: 2}}', 8],
       ['{{variables.rows | find: "state", "paid" | get: "total"}}', 4],
       ['{{variables.rows | limit: 1 | json}}', JSON.stringify(rows.slice(0, 1), null, 2)],

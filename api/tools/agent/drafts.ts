@@ -228,7 +228,7 @@ const savePage: AgentTool = {
   title: 'Save a page',
   group: 'App pages',
   uses: ['create_app_page', 'update_app_page'],
-  does: 'Make an app page, or change one by its whole definition. A new page is a draft, which nobody else sees working, unless `publish` is true.',
+  does: 'Make an app page, or change one by its whole definition. A new page is a draft, which runs nothing for its viewers, unless `publish` is true.',
   when: 'Use it after read_asset and get_form with of `appPage`.',
   costs: 'low; the version before stays. A page that is published changes at once.',
   effect: 'changes',
