@@ -7,13 +7,13 @@ import { join } from 'node:path';
 import { setImmediate as nextRound } from 'node:timers/promises';
 import { routes } from '#api/app/routes.ts';
 import type { Route } from '#api/http/route/route.ts';
-import { startMCP } from '#api/mcp/listen.ts';
 import setup from '#test/setup/global.ts';
 import { type Cluster, startCluster } from '#test/support/cluster.ts';
 import { aListener, anOperator, aTenant, aWorkflow, type TestTenant } from '#test/support/factories.ts';
 import { hostileValues, spotsIn } from '#test/support/hostile-bodies.ts';
 import { faultyBodies, hostileFields } from '#test/support/hostile-requests.ts';
 import { changed, largeBundles } from '#test/support/large-bundles.ts';
+import { startMCPOf } from '#test/support/mcp.ts';
 import { bodyOf, makeParams, nameOf } from '#test/support/route-calls.ts';
 import { loginFixture, queryFixture } from '#test/support/route-fixtures.ts';
 import { leastCostOf, longestHold } from './event-loop.ts';
@@ -117,8 +117,7 @@ async function deliveries(): Promise<void> {
 }
 
 async function messages(): Promise<void> {
-  const config = { ...cluster.config, mcp: { ...cluster.config.mcp, port: 0 } };
-  await using mcp = await startMCP({ config, logger: cluster.context.logger, context: cluster.context });
+  await using mcp = await startMCPOf(cluster);
   const names = hostile('many keys', LARGE);
   const params = {
     'names of arguments': `{"name":"execute_workflow","arguments":${names}}`,

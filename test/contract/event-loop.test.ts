@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, type MockInstance, test, vi } from 'vitest';
 import { routes } from '#api/app/routes.ts';
-import { type MCP, startMCP } from '#api/mcp/listen.ts';
+import type { MCP } from '#api/mcp/listen.ts';
 import { eventLoop } from '#shared/concurrency/event-loop-scheduler.ts';
+import { startMCPOf } from '#test/support/mcp.ts';
 import { type Cluster, startCluster } from '../support/cluster.ts';
 import { anOperator, aTenant, type TestOperator, type TestTenant } from '../support/factories.ts';
 import { hostileValues, spotsIn } from '../support/hostile-bodies.ts';
@@ -96,8 +97,7 @@ describe('five megabytes', () => {
 describe('a large message to the MCP service', () => {
   let mcp: MCP;
   beforeAll(async () => {
-    const config = { ...cluster.config, mcp: { ...cluster.config.mcp, port: 0 } };
-    mcp = await startMCP({ config, logger: cluster.context.logger, context: cluster.context });
+    mcp = await startMCPOf(cluster);
   });
   afterAll(() => mcp[Symbol.asyncDispose]());
 

@@ -1,12 +1,13 @@
-import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import type { Client } from '@modelcontextprotocol/client';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { type MCP, startMCP } from '#api/mcp/listen.ts';
+import type { MCP } from '#api/mcp/listen.ts';
 import { tenantEntityManager } from '#api/tenant/entity-manager.ts';
 import { changeRules } from '#shared/access/policy/change.ts';
 import type { ToolApprovalPolicy } from '#shared/apps/ai/tool-approvals.ts';
 import { newID } from '#shared/core/ids.ts';
 import { type Cluster, startCluster } from '#test/support/cluster.ts';
 import { aMember, anApiKey, aTenant, aWorkflow, type TestTenant } from '#test/support/factories.ts';
+import { connectMCP, startMCPOf } from '#test/support/mcp.ts';
 import { eventually } from '#test/support/settle.ts';
 
 let cluster: Cluster;
@@ -15,8 +16,7 @@ let tenant: TestTenant;
 
 beforeAll(async () => {
   cluster = await startCluster({ apis: 2 });
-  const config = { ...cluster.config, mcp: { ...cluster.config.mcp, port: 0 } };
-  mcp = await startMCP({ config, logger: cluster.context.logger, context: cluster.context });
+  mcp = await startMCPOf(cluster);
 });
 beforeEach(async () => {
   tenant = await aTenant(cluster);
@@ -37,10 +37,7 @@ function api(user: { email: string } = tenant.creator, of = tenant) {
 }
 
 async function connect(headers: Record<string, string>, query = '') {
-  const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode: { pin: '2026-07-28' } } });
-  const url = new URL(`http://127.0.0.1:${mcp.port}/tenants/${tenant.id}/mcp${query}`);
-  await client.connect(new StreamableHTTPClientTransport(url, { requestInit: { headers } }));
-  return Object.assign(client, { [Symbol.asyncDispose]: () => client.close() });
+  return connectMCP({ mcp, tenantID: tenant.id, headers, query });
 }
 
 async function connectAs(user: { email: string } = tenant.creator, query = '') {

@@ -1,8 +1,8 @@
-import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import type { Client } from '@modelcontextprotocol/client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { routeGroups } from '#api/app/routes.ts';
 import type { Schema } from '#api/http/openapi/types.ts';
-import { type MCP, startMCP } from '#api/mcp/listen.ts';
+import type { MCP } from '#api/mcp/listen.ts';
 import { prompts } from '#api/mcp/prompts.ts';
 import { readable } from '#api/mcp/readable.ts';
 import { toolsets } from '#api/tools/lists.ts';
@@ -18,6 +18,7 @@ import {
   type TestTenant,
 } from '#test/support/factories.ts';
 import { graph } from '#test/support/graphs.ts';
+import { connectMCP, startMCPOf } from '#test/support/mcp.ts';
 import { dialects } from '#test/support/tool-schemas.ts';
 
 let cluster: Cluster;
@@ -26,8 +27,7 @@ let tenant: TestTenant;
 
 beforeAll(async () => {
   cluster = await startCluster();
-  const config = { ...cluster.config, mcp: { ...cluster.config.mcp, port: 0 } };
-  mcp = await startMCP({ config, logger: cluster.context.logger, context: cluster.context });
+  mcp = await startMCPOf(cluster);
   tenant = await aTenant(cluster);
 });
 afterAll(async () => {
@@ -36,11 +36,8 @@ afterAll(async () => {
 });
 
 async function connect(query = '', user: { email: string } = tenant.creator) {
-  const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode: { pin: '2026-07-28' } } });
   const headers = { authorization: `Bearer ${await cluster.tokenFor(user)}` };
-  const url = new URL(`http://127.0.0.1:${mcp.port}/tenants/${tenant.id}/mcp${query}`);
-  await client.connect(new StreamableHTTPClientTransport(url, { requestInit: { headers } }));
-  return Object.assign(client, { [Symbol.asyncDispose]: () => client.close() });
+  return connectMCP({ mcp, tenantID: tenant.id, headers, query });
 }
 
 async function ask(client: Client, name: string, args: Record<string, unknown> = {}) {

@@ -1,16 +1,17 @@
 /** Workflows and queries that are offered as tools of their own. */
 import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
-import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import type { Client } from '@modelcontextprotocol/client';
 import type { Response } from 'express';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { announceOffered, OFFERED_TOOLS } from '#api/assets/offered-tools.ts';
-import { type MCP, startMCP } from '#api/mcp/listen.ts';
+import type { MCP } from '#api/mcp/listen.ts';
 import { createToolEvents } from '#api/mcp/tool-events.ts';
 import { tenantEntityManager } from '#api/tenant/entity-manager.ts';
 import { inEntityTransaction } from '#shared/db/query.ts';
 import { type Cluster, startCluster } from '#test/support/cluster.ts';
 import { aDataQuery, aMember, aTenant, aWorkflow, chain, type TestTenant } from '#test/support/factories.ts';
+import { connectMCP, startMCPOf } from '#test/support/mcp.ts';
 import { eventually } from '#test/support/settle.ts';
 
 let cluster: Cluster;
@@ -19,8 +20,7 @@ let tenant: TestTenant;
 
 beforeAll(async () => {
   cluster = await startCluster();
-  const config = { ...cluster.config, mcp: { ...cluster.config.mcp, port: 0 } };
-  mcp = await startMCP({ config, logger: cluster.context.logger, context: cluster.context });
+  mcp = await startMCPOf(cluster);
 });
 beforeEach(async () => {
   tenant = await aTenant(cluster);
@@ -44,14 +44,9 @@ async function connect({ query = '', user = tenant.creator, onTools }: Connectin
   const tools = {
     onChanged: (_error: unknown, list: { name: string }[] | null) => onTools?.((list ?? []).map(({ name }) => name)),
   };
-  const client = new Client(
-    { name: 'test', version: '1' },
-    { versionNegotiation: { mode: { pin: '2026-07-28' } }, ...(onTools && { listChanged: { tools } }) },
-  );
   const headers = { authorization: `Bearer ${await cluster.tokenFor(user)}` };
-  const url = new URL(`http://127.0.0.1:${mcp.port}/tenants/${tenant.id}/mcp${query}`);
-  await client.connect(new StreamableHTTPClientTransport(url, { requestInit: { headers } }));
-  return Object.assign(client, { [Symbol.asyncDispose]: () => client.close() });
+  const options = onTools && { listChanged: { tools } };
+  return connectMCP({ mcp, tenantID: tenant.id, headers, query, ...(options && { options }) });
 }
 
 async function textOf(client: Client, name: string, args: Record<string, unknown>): Promise<string> {

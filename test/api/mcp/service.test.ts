@@ -3,11 +3,12 @@ import { connect as connectTCP } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type MCP, startMCP } from '#api/mcp/listen.ts';
+import type { MCP } from '#api/mcp/listen.ts';
 import { type Cluster, startCluster } from '#test/support/cluster.ts';
 import { tenantServer } from '#test/support/database.ts';
 import { aMember, anApiKey, aTenant, aWorkflow, chain, type TestTenant } from '#test/support/factories.ts';
 import { graph } from '#test/support/graphs.ts';
+import { startMCPOf } from '#test/support/mcp.ts';
 import { eventually } from '#test/support/settle.ts';
 
 let cluster: Cluster;
@@ -26,8 +27,7 @@ afterAll(async () => {
 });
 
 function startService(): Promise<MCP> {
-  const config = { ...cluster.config, mcp: { ...cluster.config.mcp, port: 0 } };
-  return startMCP({ config, logger: cluster.context.logger, context: cluster.context });
+  return startMCPOf(cluster);
 }
 
 const current = '2026-07-28';

@@ -1,9 +1,10 @@
 import { auth, Client, type OAuthClientProvider, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type MCP, startMCP } from '#api/mcp/listen.ts';
+import type { MCP } from '#api/mcp/listen.ts';
 import { createBrowser } from '#test/support/browser.ts';
 import { createClient } from '#test/support/client.ts';
 import { type Cluster, startCluster } from '#test/support/cluster.ts';
+import { startMCPOf } from '#test/support/mcp.ts';
 import { type OidcProvider, redirectURI, startOidcProvider } from '#test/support/oidc-provider.ts';
 
 let provider: OidcProvider;
@@ -13,8 +14,7 @@ beforeAll(async () => {
   provider = await startOidcProvider();
   const settings = { DEV_ISSUER_KEY_FILE: '', AUTH_ISSUER: provider.issuer, AUTH_AUDIENCE: 'gantry' };
   cluster = await startCluster({ workers: false, settings });
-  const config = { ...cluster.config, mcp: { ...cluster.config.mcp, port: 0 } };
-  mcp = await startMCP({ config, logger: cluster.context.logger, context: cluster.context });
+  mcp = await startMCPOf(cluster);
 });
 afterAll(async () => {
   await mcp[Symbol.asyncDispose]();

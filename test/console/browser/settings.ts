@@ -1,8 +1,7 @@
-import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { expect, test } from 'vitest';
-import { startMCP } from '#api/mcp/listen.ts';
 import { newID } from '#shared/core/ids.ts';
 import { aTenant, aWorkflow, chain } from '#test/support/factories.ts';
+import { connectMCP, startMCPOf } from '#test/support/mcp.ts';
 import { startAIProvider } from '../../servers/ai-provider.ts';
 import { expectAccessible, forgetRefusals, HOSTILE, type Stage } from './stage.ts';
 
@@ -13,13 +12,9 @@ export function settingsTests(stage: () => Stage): void {
     // The header counts all that waits in a tenant: what other tests have left must not be in it.
     const tenant = await aTenant(cluster, { creator: other.creator });
     const path = (rest: string) => `/console/t/${tenant.id}${rest}`;
-    const { context, config } = cluster;
-    const settings = { ...config, mcp: { ...config.mcp, port: 0 } };
-    await using mcp = await startMCP({ config: settings, logger: context.logger, context });
+    await using mcp = await startMCPOf(cluster);
     const headers = { authorization: `Bearer ${await cluster.tokenFor(tenant.creator)}` };
-    const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode: { pin: '2026-07-28' } } });
-    const url = new URL(`http://127.0.0.1:${mcp.port}/tenants/${tenant.id}/mcp`);
-    await client.connect(new StreamableHTTPClientTransport(url, { requestInit: { headers } }));
+    const client = await connectMCP({ mcp, tenantID: tenant.id, headers });
 
     const { put } = cluster.as(tenant.creator).in(tenant);
     await put('T/tool-approval-policy', { policy: 'none', byAnother: false });
