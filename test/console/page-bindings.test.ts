@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { Bindings, type CodeRunner } from '#ops/console/page/bindings/graph.ts';
+import type { CodeRunner } from '#ops/console/page/bindings/code-run.ts';
+import { Bindings } from '#ops/console/page/bindings/graph.ts';
 
 /** Runs code in the test itself; a text `endless` is one whose evaluation was stopped. */
 const here: CodeRunner = {

@@ -35,6 +35,11 @@ export interface Built {
   faults: readonly Fault[];
 }
 
+export interface Outcome extends Built {
+  /** Code is still evaluated: the value is that of before. */
+  isPending: boolean;
+}
+
 /** How expressions get their values. Both may throw, with words for the person who reads the page. */
 export interface Reader {
   name(name: Name): unknown;

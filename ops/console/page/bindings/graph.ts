@@ -1,57 +1,10 @@
-import { build, type Compiled, compile, type Fault, type Reader } from './compile.ts';
+import { type Cell, type Cycle, cycleOf, join, leaveAll, NOTHING, newCell } from './cell.ts';
+import { type CodeRun, type CodeRunner, computeOnce, orNothing, startRun } from './code-run.ts';
+import { build, type Compiled, compile, type Outcome, type Reader } from './compile.ts';
 import type { Name, Root } from './expression.ts';
 import { follow } from './follow.ts';
 import { isSame } from './is-same.ts';
 
-/** Evaluates code with the values that it names. Rejects with words for the person who reads the page. */
-export interface CodeRunner {
-  run(job: { source: string; scope: readonly Scoped[] }): Promise<unknown>;
-}
-
-export type Scoped = Name & { value: unknown };
-
-export interface Outcome {
-  value: unknown;
-  faults: readonly Fault[];
-  /** Code is still evaluated: the value is that of before. */
-  isPending: boolean;
-}
-
-/** A value of the page: given from outside, or computed from others. */
-interface Cell {
-  /** As messages name it. */
-  readonly name: string;
-  /** Absent: its value is given. */
-  compiled?: Compiled | undefined;
-  /** Gathers all names of a root. */
-  gathers?: Root;
-  isDeclared: boolean;
-  outcome: Outcome;
-  /** The cells that it reads, and those that read it. */
-  sources: readonly Cell[];
-  readonly users: Set<Cell>;
-  /** `check`: something that it reads may have changed; `stale`: has changed. */
-  mark: 'fresh' | 'check' | 'stale';
-  isWorking: boolean;
-  /** Set when it is found to read itself. */
-  cycle: Cycle | null;
-  readonly runs: Map<string, CodeRun>;
-  readonly listeners: Set<() => void>;
-}
-
-interface Cycle {
-  message: string;
-  members: ReadonlySet<Cell>;
-}
-
-interface CodeRun {
-  scope: readonly Scoped[];
-  value: unknown;
-  fault: string | null;
-  isPending: boolean;
-}
-
-const NOTHING: Outcome = { value: undefined, faults: [], isPending: false };
 /** Rounds of changes that follow one another before the browser gets a turn. */
 const MAX_ROUNDS = 50;
 
@@ -78,7 +31,7 @@ export class Bindings {
   set(root: Root, key: string, value: unknown): void {
     const cell = this.#cellOf({ root, key });
     const wasDeclared = this.#declare(cell, root);
-    if (cell.compiled) this.#unlink(cell);
+    if (cell.compiled) leaveAll(cell);
     cell.compiled = undefined;
     cell.mark = 'fresh';
     if (wasDeclared && cell.outcome.faults.length === 0 && isSame(cell.outcome.value, value)) return;
@@ -102,7 +55,7 @@ export class Bindings {
 
   remove(id: string): void {
     const cell = this.#computed.get(id);
-    if (cell) this.#unlink(cell);
+    if (cell) leaveAll(cell);
     this.#computed.delete(id);
   }
 
@@ -130,24 +83,12 @@ export class Bindings {
   }
 
   /** The value at this moment, with names that are there for it alone. */
-  async once(json: unknown, own: Partial<Record<Root, unknown>> = {}): Promise<Outcome> {
-    const compiled = compile(json);
+  once(json: unknown, own: Partial<Record<Root, unknown>> = {}): Promise<Outcome> {
     const name = ({ root, key }: Name) => {
       if (Object.hasOwn(own, root)) return key === null ? own[root] : follow(own[root], [key]);
       return this.#valueOf(this.#cellOf({ root, key }));
     };
-    const results = new Map<string, { value: unknown } | { message: string }>();
-    const work = compiled.code.map(async ({ source, names }) => {
-      const scope = names.map((one) => ({ ...one, value: orNothing(() => name(one)) }));
-      results.set(source, await this.#runner.run({ source, scope }).then((value) => ({ value }), failure));
-    });
-    await Promise.all(work);
-    const code = (source: string) => {
-      const result = results.get(source) ?? { message: 'was not evaluated' };
-      if ('message' in result) throw new Error(result.message);
-      return result.value;
-    };
-    return { ...build(compiled, { name, code }), isPending: false };
+    return computeOnce(json, { runner: this.#runner, name });
   }
 
   #cellOf({ root, key }: Name): Cell {
@@ -184,17 +125,11 @@ export class Bindings {
   }
 
   #link(cell: Cell, compiled: Compiled): void {
-    this.#unlink(cell);
+    leaveAll(cell);
     cell.compiled = compiled;
     for (const name of compiled.names) join(cell, this.#cellOf(name));
     this.#touch(cell, 'stale');
     this.#schedule();
-  }
-
-  #unlink(cell: Cell): void {
-    for (const source of cell.sources) source.users.delete(cell);
-    cell.sources = [];
-    cell.runs.clear();
   }
 
   /** Marks what reads a cell whose value has changed, and all behind that. */
@@ -308,11 +243,7 @@ export class Bindings {
   /** All that read one another in a circle are told. */
   #noteCycle(cell: Cell): string {
     const members = this.#working.slice(this.#working.indexOf(cell));
-    const names = members.map(({ name }) => name);
-    // The same words wherever the circle is entered.
-    const first = names.indexOf(names.toSorted()[0] ?? '');
-    const circle = [...names.slice(first), ...names.slice(0, first + 1)];
-    const cycle: Cycle = { message: `reads itself: ${circle.join(' → ')}`, members: new Set(members) };
+    const cycle = cycleOf(members);
     for (const member of members) member.cycle = cycle;
     return cycle.message;
   }
@@ -323,34 +254,14 @@ export class Bindings {
     const scope = names.map((name) => ({ ...name, value: orNothing(() => this.#valueOf(this.#cellOf(name))) }));
     const known = cell.runs.get(source);
     if (known && scope.every(({ value }, at) => Object.is(value, known.scope[at]?.value))) return known;
-    const run: CodeRun = { scope, value: known?.value, fault: null, isPending: true };
-    cell.runs.set(source, run);
-    const end = (result: { value: unknown } | { message: string }) => {
-      run.isPending = false;
-      if ('message' in result) run.fault = result.message;
-      else run.value = result.value;
-      if (cell.runs.get(source) !== run) return;
+    const run = startRun(this.#runner, { source, scope, before: known?.value }, (ended) => {
+      if (cell.runs.get(source) !== ended) return;
       this.#touch(cell, 'stale');
       this.#schedule();
-    };
-    void this.#runner.run({ source, scope }).then(
-      (value) => end({ value }),
-      (error) => end(failure(error)),
-    );
+    });
+    cell.runs.set(source, run);
     return run;
   }
-}
-
-function newCell(name: string, isDeclared: boolean): Cell {
-  return {
-    ...{ name, isDeclared, outcome: NOTHING, sources: [], users: new Set(), mark: 'fresh', isWorking: false },
-    ...{ cycle: null, runs: new Map(), listeners: new Set() },
-  };
-}
-
-function join(user: Cell, source: Cell): void {
-  user.sources = [...user.sources, source];
-  source.users.add(user);
 }
 
 const nouns: Readonly<Record<string, string>> = {
@@ -363,16 +274,4 @@ const nouns: Readonly<Record<string, string>> = {
 function missing(name: string): string {
   const [root = '', key] = [name.slice(0, name.indexOf('.')), name.slice(name.indexOf('.') + 1)];
   return `there is no ${nouns[root] ?? 'value'} “${key}” ${nouns[root] ? 'on this page' : 'here'}`;
-}
-
-function orNothing(read: () => unknown): unknown {
-  try {
-    return read();
-  } catch {
-    return undefined;
-  }
-}
-
-function failure(error: unknown): { message: string } {
-  return { message: error instanceof Error ? error.message : String(error) };
 }

@@ -1,4 +1,4 @@
-import type { CodeRunner, Scoped } from '../bindings/graph.ts';
+import type { CodeRunner, Scoped } from '../bindings/code-run.ts';
 import { openSandbox } from './open-sandbox.ts';
 
 interface Job {

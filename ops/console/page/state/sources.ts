@@ -1,5 +1,6 @@
 import { isObject } from '../../ui/is-object.ts';
-import type { Bindings, Outcome } from '../bindings/graph.ts';
+import type { Outcome } from '../bindings/compile.ts';
+import type { Bindings } from '../bindings/graph.ts';
 import type { Answer, PageClient, QueryAnswer, Refused, Wanted } from './client.ts';
 
 type Values = Readonly<Record<string, unknown>>;

@@ -1,5 +1,5 @@
 import { createContext, useCallback, useContext, useSyncExternalStore } from 'react';
-import type { Outcome } from '../bindings/graph.ts';
+import type { Outcome } from '../bindings/compile.ts';
 import { type PageState, propertiesID } from '../state/page-state.ts';
 import type { SourceState } from '../state/sources.ts';
 import type { Store } from '../state/store.ts';
