@@ -321,7 +321,7 @@ describe('actions', () => {
     expect(requests[0]?.wanted).toEqual([{ kind: 'query', alias: 'q', inputValues: { n: 3, by: 2 } }]);
     requests[0]?.answer(0, ['it']);
     await done;
-    expect(page.told.get().map(({ text }) => text)).toEqual(['Got it', 'There is no action “EXPLODE”']);
+    expect(page.messages.told.get().map(({ text }) => text)).toEqual(['Got it', 'There is no action “EXPLODE”']);
     page.close();
   });
 
@@ -332,7 +332,7 @@ describe('actions', () => {
     ]);
     const done = fire();
     await pause(5);
-    page.asked.get()?.answer(false);
+    page.messages.asked.get()?.answer(false);
     await done;
     expect(page.bindings.get('variables', 'n')).toBe(1);
     page.close();
@@ -343,7 +343,7 @@ describe('actions', () => {
     ]);
     round.page.offer(widgetKey('a'), 'again', () => void round.fire());
     await round.fire();
-    expect(round.page.told.get().map(({ text }) => text)).toEqual([
+    expect(round.page.messages.told.get().map(({ text }) => text)).toEqual([
       'This event has caused itself over and over, and was stopped.',
     ]);
     expect(round.page.bindings.get('variables', 'n')).toBeLessThan(500);
@@ -355,7 +355,7 @@ describe('actions', () => {
     for (const isYes of [true, false]) {
       const done = fire();
       await pause(5);
-      page.asked.get()?.answer(isYes);
+      page.messages.asked.get()?.answer(isYes);
       expect(await done).toBe(isYes);
     }
     page.close();
@@ -378,7 +378,7 @@ describe('actions', () => {
     const shown = () => Number(page.bindings.get('variables', 'a'));
     await page.refresh(widgetKey('a'));
     expect(shown()).toBe(1);
-    await expect.poll(() => page.told.get().length, { timeout: 10_000 }).toBe(1);
+    await expect.poll(() => page.messages.told.get().length, { timeout: 10_000 }).toBe(1);
     expect(shown()).toBe(100);
     page.close();
     await page.fire(widgetKey('a'), 'onRefresh');
@@ -388,7 +388,7 @@ describe('actions', () => {
   test('addresses that run code are not opened, and names of prototypes are no actions', async () => {
     const unknown = acting([{ type: 'constructor' }]);
     await unknown.fire();
-    expect(unknown.page.told.get()[0]?.text).toBe('There is no action “constructor”');
+    expect(unknown.page.messages.told.get()[0]?.text).toBe('There is no action “constructor”');
     unknown.page.close();
     for (const url of [
       'javascript:alert(1)',
@@ -401,7 +401,7 @@ describe('actions', () => {
     ]) {
       const { page, fire, opened } = acting([{ type: 'NAVIGATE', url: '{{event.url}}' }]);
       await fire({ url });
-      expect([url, opened, page.told.get()[0]?.text]).toEqual([
+      expect([url, opened, page.messages.told.get()[0]?.text]).toEqual([
         url,
         [],
         'Only addresses with http and https are opened',
@@ -450,7 +450,9 @@ test('a start of a workflow is refused while an earlier one has had no answer, a
   const approved = page.fire(widgetKey('approve'), 'onClick');
   await pause(5);
   await page.fire(widgetKey('reject'), 'onClick');
-  expect(page.told.get().map(({ text }) => text)).toEqual(['An earlier start of this workflow has had no answer yet']);
+  expect(page.messages.told.get().map(({ text }) => text)).toEqual([
+    'An earlier start of this workflow has had no answer yet',
+  ]);
   runs[0]?.tell({ instanceID: 'r1', status: 'RUNNING' });
   await approved;
   expect(page.bindings.get('workflows', 'decide')).toMatchObject({ instanceID: 'r1' });
@@ -460,7 +462,7 @@ test('a start of a workflow is refused while an earlier one has had no answer, a
   expect(runs.length).toBe(2);
   page.close();
   await left;
-  expect(page.told.get().at(-1)?.text).toBe('The page was left before the start was answered');
+  expect(page.messages.told.get().at(-1)?.text).toBe('The page was left before the start was answered');
 });
 
 test('more items than one request may ask for go in several, none of which waits for another', async () => {

@@ -5,7 +5,8 @@ import { Notice } from '../ui/notice.tsx';
 import { DashboardLayout, PageLayout } from './layout/layout.tsx';
 import { createCodeSandbox } from './sandbox/code.ts';
 import type { PageClient } from './state/client.ts';
-import { type PageContent, PageState, type Told } from './state/page-state.ts';
+import type { Told } from './state/messages.ts';
+import { type PageContent, PageState } from './state/page-state.ts';
 import type { Memory } from './state/runs.ts';
 import { PageContext, usePage, useStore } from './widgets/page-context.ts';
 import { QuestionContext, type QuestionProps } from './widgets/runs-of.tsx';
@@ -54,7 +55,7 @@ export function PageView({ content, client, memory, isDashboard = false, refresh
 /** Messages of actions, which go by themselves unless they tell of a failure. */
 function ToldThings(): ReactNode {
   const page = usePage();
-  const told = useStore(page.told);
+  const told = useStore(page.messages.told);
   return (
     <div className="page-told" role="status" aria-live="polite">
       {told.map((one) => (
@@ -70,14 +71,14 @@ function OneTold({ told: { id, tone, text } }: { told: Told }) {
   const page = usePage();
   useEffect(() => {
     if (tone === 'bad') return;
-    const timer = setTimeout(() => page.untell(id), SHOWN_MS);
+    const timer = setTimeout(() => page.messages.untell(id), SHOWN_MS);
     return () => clearTimeout(timer);
   }, [page, id, tone]);
   return (
     <Notice tone={tone}>
       <Group wrap="nowrap" justify="space-between" align="start" gap="xs">
         <bdi>{text}</bdi>
-        <CloseButton size="sm" aria-label="Close the message" onClick={() => page.untell(id)} />
+        <CloseButton size="sm" aria-label="Close the message" onClick={() => page.messages.untell(id)} />
       </Group>
     </Notice>
   );
@@ -85,7 +86,7 @@ function OneTold({ told: { id, tone, text } }: { told: Told }) {
 
 function Confirmation() {
   const page = usePage();
-  const asked = useStore(page.asked);
+  const asked = useStore(page.messages.asked);
   if (!asked) return null;
   return (
     <Modal opened title="Please confirm" onClose={() => asked.answer(false)}>

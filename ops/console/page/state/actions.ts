@@ -1,6 +1,7 @@
 import { isObject } from '../../ui/is-object.ts';
 import type { Bindings } from '../bindings/graph.ts';
 import type { PageClient } from './client.ts';
+import type { Messages, Tone } from './messages.ts';
 import type { Runs } from './runs.ts';
 import { safeAddress } from './safe-address.ts';
 import type { Sources } from './sources.ts';
@@ -9,7 +10,7 @@ type Values = Readonly<Record<string, unknown>>;
 type Action = Values;
 
 /** The page on which actions are done. */
-interface Page {
+export interface ActingPage {
   client: PageClient;
   bindings: Bindings;
   sources: Sources;
@@ -18,13 +19,12 @@ interface Page {
   aliasOf(type: 'query' | 'workflow', id: string): string | undefined;
   workflowInputs(alias: string, event: unknown): Promise<Values>;
   callMethod(nameOrKey: string, method: string, depth: number): void;
-  tell(tone: 'ok' | 'bad' | 'wait' | 'idle', text: string): void;
-  ask(question: string): Promise<boolean>;
+  messages: Pick<Messages, 'tell' | 'ask'>;
 }
 
 /** The page, the widget and the event of an action. */
 interface Doing {
-  page: Page;
+  page: ActingPage;
   /** The widget whose event it is. */
   widgetKey: string;
   event: Readonly<Record<string, unknown>>;
@@ -46,7 +46,7 @@ export async function runActions(actions: readonly unknown[], doing: Doing): Pro
     }
     return true;
   } catch (error) {
-    doing.page.tell('bad', error instanceof Error ? error.message : String(error));
+    doing.page.messages.tell('bad', error instanceof Error ? error.message : String(error));
     return false;
   }
 }
@@ -96,12 +96,12 @@ const doers: Readonly<Record<string, Doer>> = {
   },
 
   async SHOW_TOAST({ message, variant }, { page }) {
-    const tones: Readonly<Record<string, 'ok' | 'bad' | 'wait' | 'idle'>> = {
+    const tones: Readonly<Record<string, Tone>> = {
       danger: 'bad',
       warning: 'wait',
       success: 'ok',
     };
-    page.tell(
+    page.messages.tell(
       Object.hasOwn(tones, String(variant)) ? (tones[String(variant)] ?? 'idle') : 'idle',
       String(message ?? ''),
     );
@@ -123,7 +123,7 @@ const doers: Readonly<Record<string, Doer>> = {
 
   async COPY({ value }, { page }) {
     await page.client.copy(asText(value));
-    page.tell('ok', 'Copied');
+    page.messages.tell('ok', 'Copied');
     return undefined;
   },
 
@@ -134,11 +134,11 @@ const doers: Readonly<Record<string, Doer>> = {
   },
 
   async CONFIRM({ message }, { page }) {
-    return (await page.ask(String(message ?? 'Go on?'))) ? undefined : false;
+    return (await page.messages.ask(String(message ?? 'Go on?'))) ? undefined : false;
   },
 };
 
-async function queryResult(page: Page, alias: string, more: { given: Values; event: unknown }): Promise<object> {
+async function queryResult(page: ActingPage, alias: string, more: { given: Values; event: unknown }): Promise<object> {
   const { error, data } = await page.sources.run(alias, more);
   if (error) throw new Error(error.message);
   return { result: data };

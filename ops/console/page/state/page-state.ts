@@ -1,10 +1,12 @@
 import { isObject } from '../../ui/is-object.ts';
+import type { CodeRunner } from '../bindings/code-run.ts';
 import { compile } from '../bindings/compile.ts';
-import { Bindings, type CodeRunner } from '../bindings/graph.ts';
-import { runActions } from './actions.ts';
+import { Bindings } from '../bindings/graph.ts';
 import { querySource, widgetSource } from './bound-sources.ts';
 import type { PageClient, PlacedWidget, Push } from './client.ts';
+import { Events } from './events.ts';
 import { initialValues } from './initial-values.ts';
+import { Messages } from './messages.ts';
 import { type Memory, Runs } from './runs.ts';
 import { IDLE, type SourceState, Sources } from './sources.ts';
 import { createStore, type Store } from './store.ts';
@@ -19,19 +21,6 @@ export interface PageContent {
   params: Readonly<Record<string, string>>;
 }
 
-export type Tone = 'ok' | 'bad' | 'wait' | 'idle';
-
-export interface Told {
-  id: number;
-  tone: Tone;
-  text: string;
-}
-
-export interface Asked {
-  question: string;
-  answer(isYes: boolean): void;
-}
-
 interface Needs {
   client: PageClient;
   code: CodeRunner;
@@ -40,15 +29,7 @@ interface Needs {
 
 type Values = Readonly<Record<string, unknown>>;
 
-/** An event at work, and the one that comes after it. */
-interface Firing {
-  next: { event: Values; depth: number } | undefined;
-}
-
 const MAX_PUSHES = 1_000;
-
-/** An event may have an action that leads to the same event, also by those of other widgets. */
-const MAX_IN_A_ROW = 200;
 
 /** All that a page shows and does while it is open, without how it is drawn. */
 export class PageState {
@@ -57,19 +38,16 @@ export class PageState {
   readonly bindings: Bindings;
   readonly sources: Sources;
   readonly runs: Runs;
-  readonly told: Store<readonly Told[]> = createStore<readonly Told[]>([]);
-  readonly asked: Store<Asked | null> = createStore<Asked | null>(null);
+  readonly messages = new Messages();
   readonly #names: ReadonlyMap<string, readonly string[]>;
   readonly #widgets: ReadonlyMap<string, PlacedWidget>;
   readonly #data = new Map<string, Store<SourceState>>();
   readonly #queries = new Map<string, Store<SourceState>>();
   readonly #methods = new Map<string, () => void>();
   readonly #exposed = new Map<string, Store<Values>>();
-  readonly #firing = new Map<string, Firing>();
   readonly #entered = new Set<string>();
+  readonly #events: Events;
   readonly #ends: (() => void)[] = [];
-  #last = 0;
-  #isClosed = false;
 
   constructor(content: PageContent, { client, code, memory }: Needs) {
     this.content = content;
@@ -78,6 +56,7 @@ export class PageState {
     this.sources = new Sources(this.bindings, client);
     this.runs = new Runs(this.bindings, client, memory);
     this.#widgets = new Map(content.widgets.map((widget) => [widget.widgetKey, widget]));
+    this.#events = new Events(this, this.#widgets);
     this.#names = namesOf(content.widgets.map(({ widgetKey }) => widgetKey));
     this.#declare();
   }
@@ -91,7 +70,7 @@ export class PageState {
   }
 
   close(): void {
-    this.#isClosed = true;
+    this.#events.close();
     for (const end of this.#ends) end();
     this.sources.close();
     this.runs.close();
@@ -209,70 +188,17 @@ export class PageState {
 
   /** Reads the data of a widget again: of its own queries, and of those that its properties name. */
   async refresh(key: string, depth = 0): Promise<void> {
-    if (this.#isClosed) return;
     for (const id of [widgetID(key), ...this.namedQueries(key)]) this.sources.readAgain(id);
     await this.fire(key, 'onRefresh', {}, depth);
   }
 
-  /**
-   * Does what an event of a widget leads to. One that comes while the same is at work is done after it, the last one of several. Answers
-   * whether all has been done. `depth` counts the events that have led to it.
-   */
-  async fire(key: string, name: string, event: Values = {}, depth = 0): Promise<boolean> {
-    const actions = this.#actionsOf(key, name);
-    if (actions.length === 0) return true;
-    if (this.#isClosed) return false;
-    const id = `${key} ${name}`;
-    const running = this.#firing.get(id);
-    if (running) {
-      running.next = { event, depth };
-      return false;
-    }
-    const state: Firing = { next: { event, depth } };
-    this.#firing.set(id, state);
-    let isDone = false;
-    for (let count = 0; state.next && !this.#isClosed; count += 1) {
-      const now = state.next;
-      state.next = undefined;
-      isDone = false;
-      if (Math.max(count, now.depth) >= MAX_IN_A_ROW)
-        this.tell('bad', 'This event has caused itself over and over, and was stopped.');
-      else isDone = await runActions(actions, { page: this, widgetKey: key, ...now });
-    }
-    this.#firing.delete(id);
-    return isDone;
+  /** Does what an event of a widget leads to. Answers whether all has been done. */
+  fire(key: string, name: string, event: Values = {}, depth = 0): Promise<boolean> {
+    return this.#events.fire(key, name, { event, depth });
   }
 
   hasActions(key: string, name: string): boolean {
-    return this.#actionsOf(key, name).length > 0;
-  }
-
-  #actionsOf(key: string, name: string): readonly unknown[] {
-    const { events } = this.#widgets.get(key)?.widgetConfig ?? {};
-    const actions = isObject(events) && Object.hasOwn(events, name) ? events[name] : undefined;
-    return Array.isArray(actions) ? actions : [];
-  }
-
-  tell(tone: Tone, text: string): void {
-    this.#last += 1;
-    const told = { id: this.#last, tone, text: text.slice(0, 1_000) };
-    // The oldest give way: a page in a loop must not cover itself.
-    this.told.set([...this.told.get().slice(-3), told]);
-  }
-
-  untell(id: number): void {
-    this.told.set(this.told.get().filter((one) => one.id !== id));
-  }
-
-  ask(question: string): Promise<boolean> {
-    this.asked.get()?.answer(false);
-    return new Promise((resolve) => {
-      const answer = (isYes: boolean) => {
-        this.asked.set(null);
-        resolve(isYes);
-      };
-      this.asked.set({ question: question.slice(0, 2_000), answer });
-    });
+    return this.#events.has(key, name);
   }
 
   /** The initial values of a widget follow their expressions until a person enters others. */

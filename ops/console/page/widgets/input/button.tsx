@@ -14,7 +14,7 @@ export function ButtonWidget({ widgetKey, title, properties }: WidgetProps) {
   const [isBusy, setBusy] = useState(false);
   const press = async () => {
     const question = text(properties.confirmation);
-    if (question !== '' && !(await page.ask(question))) return;
+    if (question !== '' && !(await page.messages.ask(question))) return;
     setBusy(true);
     try {
       if (await page.fire(widgetKey, 'onClick')) await page.fire(widgetKey, 'onSubmit');

@@ -1,0 +1,43 @@
+import { createStore, type Store } from './store.ts';
+
+export type Tone = 'ok' | 'bad' | 'wait' | 'idle';
+
+export interface Told {
+  id: number;
+  tone: Tone;
+  text: string;
+}
+
+export interface Asked {
+  question: string;
+  answer(isYes: boolean): void;
+}
+
+/** What a page tells the person who looks at it, and asks. */
+export class Messages {
+  readonly told: Store<readonly Told[]> = createStore<readonly Told[]>([]);
+  readonly asked: Store<Asked | null> = createStore<Asked | null>(null);
+  #last = 0;
+
+  tell(tone: Tone, text: string): void {
+    this.#last += 1;
+    const told = { id: this.#last, tone, text: text.slice(0, 1_000) };
+    // The oldest give way: a page in a loop must not cover itself.
+    this.told.set([...this.told.get().slice(-3), told]);
+  }
+
+  untell(id: number): void {
+    this.told.set(this.told.get().filter((one) => one.id !== id));
+  }
+
+  ask(question: string): Promise<boolean> {
+    this.asked.get()?.answer(false);
+    return new Promise((resolve) => {
+      const answer = (isYes: boolean) => {
+        this.asked.set(null);
+        resolve(isYes);
+      };
+      this.asked.set({ question: question.slice(0, 2_000), answer });
+    });
+  }
+}
