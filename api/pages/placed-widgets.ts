@@ -11,6 +11,7 @@ const examplePlaced = {
   widgetType: 'table',
   widgetConfig: { properties: { items: '{{queries.orders.data}}' } },
   refreshInterval: 0,
+  versionNumber: 3,
   error: null,
 };
 
@@ -23,14 +24,15 @@ export const PlacedWidget = z
     widgetType: z.string(),
     widgetConfig: looseObject({}),
     refreshInterval: z.int(),
+    versionNumber: z.int().describe('Of the widget, for `If-Match`; 0 for one that is not shown'),
     error: WorkError.nullable().describe('Why the widget is not shown; the fields beside it are empty then'),
   })
   .meta({ id: 'PlacedWidget', examples: [examplePlaced] });
 type Placed = z.input<typeof PlacedWidget>;
 
 export function presentPlaced(widgetKey: string, widget: Widget): Placed {
-  const { id: widgetID, widgetTitle, widgetType, widgetConfig, refreshInterval } = widget;
-  return { widgetKey, widgetID, widgetTitle, widgetType, widgetConfig, refreshInterval, error: null };
+  const { id: widgetID, widgetTitle, widgetType, widgetConfig, refreshInterval, versionNumber } = widget;
+  return { widgetKey, widgetID, widgetTitle, widgetType, widgetConfig, refreshInterval, versionNumber, error: null };
 }
 
 const MISSING = { code: 'NOT_FOUND', message: 'Widget not found' };
@@ -39,5 +41,6 @@ export function missingWidget(
   { widgetKey, widgetID }: Pick<Placed, 'widgetKey' | 'widgetID'>,
   error: { code: string; message: string } = MISSING,
 ): Placed {
-  return { widgetKey, widgetID, widgetTitle: '', widgetType: '', widgetConfig: {}, refreshInterval: 0, error };
+  const nothing = { widgetTitle: '', widgetType: '', widgetConfig: {}, refreshInterval: 0, versionNumber: 0 };
+  return { widgetKey, widgetID, ...nothing, error };
 }

@@ -13689,6 +13689,7 @@ export interface components {
          *         }
          *       },
          *       "refreshInterval": 0,
+         *       "versionNumber": 3,
          *       "error": null
          *     }
          */
@@ -13702,6 +13703,8 @@ export interface components {
                 [key: string]: unknown;
             };
             refreshInterval: number;
+            /** @description Of the widget, for `If-Match`; 0 for one that is not shown */
+            versionNumber: number;
             /** @description Why the widget is not shown; the fields beside it are empty then */
             error: components["schemas"]["WorkError"] | null;
         };
@@ -32020,6 +32023,7 @@ export interface operations {
                      *             }
                      *           },
                      *           "refreshInterval": 0,
+                     *           "versionNumber": 3,
                      *           "error": null
                      *         }
                      *       ],
@@ -33112,6 +33116,7 @@ export interface operations {
                      *             }
                      *           },
                      *           "refreshInterval": 0,
+                     *           "versionNumber": 3,
                      *           "error": null
                      *         }
                      *       ],

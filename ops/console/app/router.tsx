@@ -144,6 +144,18 @@ const appPage = createRoute({
   component: lazyPage(() => import('../pages/app-page.tsx'), 'AppPagePage'),
 });
 
+const appPageEdit = createRoute({
+  getParentRoute: () => tenant,
+  path: '/pages/$appPageID/edit',
+  component: lazyPage(() => import('../pages/app-page-edit.tsx'), 'AppPageEditPage'),
+});
+
+const dashboardEdit = createRoute({
+  getParentRoute: () => tenant,
+  path: '/pages/dashboards/$dashboardID/edit',
+  component: lazyPage(() => import('../pages/dashboard-edit.tsx'), 'DashboardEditPage'),
+});
+
 const dashboard = createRoute({
   getParentRoute: () => tenant,
   path: '/pages/dashboards/$dashboardID',
@@ -335,7 +347,9 @@ export const router = createRouter({
         template,
         appPages,
         appPage,
+        appPageEdit,
         dashboard,
+        dashboardEdit,
         queries,
         newQuery,
         query,

@@ -12,7 +12,8 @@ export const lookedAt: Readonly<Record<File, readonly string[]>> = {
   ],
   'console-assets': [
     ...['/queries', '/queries/new', '/queries/$dataQueryID', '/cron', '/cron/$cronJobID', '/database'].map(below),
-    ...['/pages', '/pages/$appPageID', '/pages/dashboards/$dashboardID'].map(below),
+    ...['/pages', '/pages/$appPageID', '/pages/$appPageID/edit'].map(below),
+    ...['/pages/dashboards/$dashboardID', '/pages/dashboards/$dashboardID/edit'].map(below),
     ...['/datasources', '/datasources/new', '/datasources/$datasourceID'].map(below),
     ...['/listeners', '/listeners/new', '/listeners/$listenerID', '/inbox/calls/$toolCallID'].map(below),
     ...['/members', '/roles', '/api-keys', '/audit', '/settings', '/settings/limits', '/settings/retention'].map(below),

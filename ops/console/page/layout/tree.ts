@@ -1,4 +1,5 @@
 import { isObject } from '../../ui/is-object.ts';
+import { identified, MAX_DEPTH } from './identified.ts';
 
 /** Part of a layout, as it is drawn. Its shape is sure, that of the stored one is not. */
 export interface Part {
@@ -21,7 +22,6 @@ export interface Part {
 
 type Sizes = Pick<Part, 'span' | 'gap' | 'sizing' | 'height' | 'tab'>;
 
-const MAX_DEPTH = 40;
 const MAX_PARTS = 3_000;
 const COLUMNS = 12;
 
@@ -30,7 +30,7 @@ export function layoutOf({ layout, widgets }: Readonly<Record<string, unknown>>)
   const seen = new Set<string>();
   const state = { seen, count: 0 };
   if (isObject(layout)) {
-    const root = partOf(layout, 'root', state, 0);
+    const root = partOf(identified(layout), state, 0);
     if (root) return root;
   }
   const keys = Array.isArray(widgets) ? widgets.filter((key) => typeof key === 'string') : [];
@@ -45,26 +45,26 @@ const EMPTY: Omit<Part, 'id' | 'kind'> = {
 
 function partOf(
   given: Readonly<Record<string, unknown>>,
-  path: string,
   state: { seen: Set<string>; count: number },
   depth: number,
 ): Part | undefined {
   state.count += 1;
   if (depth > MAX_DEPTH || state.count > MAX_PARTS) return undefined;
   const { type, widgetKey, children } = given;
+  const id = String(given.id);
   const below = Array.isArray(children)
-    ? children.flatMap((child, at) => (isObject(child) ? (partOf(child, `${path}.${at}`, state, depth + 1) ?? []) : []))
+    ? children.flatMap((child) => (isObject(child) ? (partOf(child, state, depth + 1) ?? []) : []))
     : [];
   if (type === 'widget') {
     if (typeof widgetKey !== 'string' || state.seen.has(widgetKey)) return undefined;
     state.seen.add(widgetKey);
-    return { ...widgetPart(path, widgetKey, given), children: below };
+    return { ...widgetPart(id, widgetKey, given), children: below };
   }
   const kind = kinds.find((one) => one === type) ?? 'column';
   return {
     ...EMPTY,
     ...sizesOf(given),
-    id: path,
+    id,
     kind,
     isSideBySide: given.direction === 'horizontal',
     children: below,

@@ -1,0 +1,27 @@
+import { Skeleton } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { useParams } from '@tanstack/react-router';
+import { useMemo } from 'react';
+import { Builder } from '../builder/builder.tsx';
+import { dashboardOf } from '../builder/document.ts';
+import { dashboardContentRead } from '../client/app-pages.ts';
+import { errorInPlaceOf } from '../client/error-in-place.ts';
+import { PageTitle } from '../ui/page.tsx';
+import { Problem } from '../ui/problem.tsx';
+
+/** The builder of a dashboard. */
+export function DashboardEditPage() {
+  const { tenantID, dashboardID } = useParams({ from: '/shell/t/$tenantID/pages/dashboards/$dashboardID/edit' });
+  const read = useQuery(dashboardContentRead({ tenantID, dashboardID }));
+  const stored = useMemo(() => read.data && dashboardOf(read.data), [read.data]);
+  const error = errorInPlaceOf(read);
+  if (error)
+    return (
+      <>
+        <PageTitle title="Edit a dashboard" />
+        <Problem error={error} onRetry={() => void read.refetch()} />
+      </>
+    );
+  if (!stored) return <Skeleton h={420} />;
+  return <Builder key={dashboardID} tenantID={tenantID} stored={stored} />;
+}
