@@ -2,6 +2,7 @@ import { useState } from 'react';
 import { UndoButtons, useUndo } from '../editor/use-undo.tsx';
 import { PageTitle } from '../ui/page.tsx';
 import { type Edit, isChanged, type StoredPage } from './document.ts';
+import { ChosenWidget, PagePanels } from './panels/side-panels.tsx';
 
 interface Props {
   tenantID: string;
@@ -40,7 +41,12 @@ export interface PartPanelProps {
   edit: (edit: Edit, what?: string) => void;
 }
 
-/** The properties of the part that is chosen. */
-function PanelOfPart(_: PartPanelProps) {
-  return null;
+/** The properties of the part that is chosen, and the panels of the page. */
+function PanelOfPart({ document, chosen, edit }: PartPanelProps) {
+  return (
+    <>
+      {chosen !== undefined && <ChosenWidget {...{ document, edit }} widgetKey={chosen} page={undefined} />}
+      <PagePanels {...{ document, edit }} page={undefined} isDirty={false} onReload={async () => undefined} />
+    </>
+  );
 }

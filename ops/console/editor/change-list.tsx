@@ -4,12 +4,15 @@ import { countOf } from '../ui/count.ts';
 import { Scroller } from '../ui/table.tsx';
 import { type Change, type FieldChange, linesOf } from './version-changes.ts';
 
+/** A change of a part of a workflow, or of a page. */
+type Shown = Omit<Change, 'what'> & { what: string };
+
 /** More of them would make the page slow. */
 const MAX_CHANGES = 100;
 const MAX_FIELDS = 50;
 
-/** The differences of a graph: by step, connection and option, from old to new. */
-export function ChangeList({ changes }: { changes: readonly Change[] }) {
+/** The differences between two versions: by part, from old to new. */
+export function ChangeList({ changes }: { changes: readonly Shown[] }) {
   return (
     <>
       {changes.slice(0, MAX_CHANGES).map((change) => (
@@ -20,7 +23,7 @@ export function ChangeList({ changes }: { changes: readonly Change[] }) {
   );
 }
 
-function Part({ change: { what, name, verb, fields } }: { change: Change }) {
+function Part({ change: { what, name, verb, fields } }: { change: Shown }) {
   return (
     <section aria-label={`${what} ${name}`}>
       <Text size="sm" className="breaks">

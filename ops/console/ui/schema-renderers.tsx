@@ -83,7 +83,9 @@ function Field(control: ControlProps) {
   if (schema.deprecated === true && data === undefined) return null;
   const { description, title } = schema;
   const words = typeof title === 'string' && title !== '' ? title : wordsOf(uischema.scope);
-  const View = views[fieldKindOf(schema)];
+  const kind = fieldKindOf(schema);
+  const hasSwitch = control.config.templates?.everywhere && SWITCHED.has(kind) && !path.includes('.');
+  const View = hasSwitch ? Switched : views[kind];
   return (
     <View
       {...{ schema, path, required, value: data, onChange }}
@@ -123,6 +125,21 @@ const views: Readonly<Record<FieldKind, ComponentType<Drawn>>> = {
   inputs: memo(InputsField),
   fixed: () => null,
 };
+
+/** Kinds of fields into which no expression can be typed. */
+const SWITCHED: ReadonlySet<FieldKind> = new Set(['check', 'choice', 'number', 'list', 'json', 'group']);
+
+const Switched = memo(SwitchedField);
+
+function SwitchedField(field: Drawn) {
+  const { templates, schema } = field;
+  const View = views[fieldKindOf(schema)];
+  return (
+    <OrExpression {...sharedOf(field)} root={templates?.root}>
+      {({ value, onChange }) => <View {...{ ...field, value, onChange }} syntax={undefined} />}
+    </OrExpression>
+  );
+}
 
 /** Props that all Mantine fields share. A fault within a value is told at the field that shows all of it. */
 function sharedOf({ label, description, error, within, required, disabled, value, onChange }: Drawn) {

@@ -23,6 +23,8 @@ export function syntaxOf({ path, schema, templates }: Field, core: JsonFormsCore
   const parts = path.split('.');
   const name = parts.at(-1) ?? '';
   if (schema.contentMediaType === 'text/javascript') return 'code';
+  // On a page, labels are shown too; a key is what others name.
+  if (templates.root === 'queries') return name === 'key' ? undefined : 'template';
   if (schema.pattern !== undefined || PLAIN.has(name)) return undefined;
   if (path === 'sourceVariables') return 'key';
   // The title of a question is shown to the person who is asked; that of another step is its name.

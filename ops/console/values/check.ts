@@ -48,7 +48,9 @@ function faultyLines(text: string, values: Values): Fault[] {
 }
 
 /** Why an expression cannot have a value at a step; undefined if it may have one. */
-export function faultOf({ source, root, keys, fault }: Expression, values: Values): string | undefined {
+export function faultOf(expression: Expression, values: Values): string | undefined {
+  if (values.faultOf) return values.faultOf(expression);
+  const { source, root, keys, fault } = expression;
   if (fault !== null) {
     const hint = COMPUTES.test(source)
       ? '. An expression names a value and does not compute: a JavaScript step does'

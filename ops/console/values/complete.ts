@@ -1,5 +1,5 @@
 import { readExpression } from '#shared/workflow/templates/expressions.ts';
-import { expressionAt, keyText, pathText } from './path.ts';
+import { expressionAt, keyText, type OpenExpression, pathText } from './path.ts';
 import { follow, hasParts, type Key, partsOf, type Value, type Values } from './value.ts';
 
 /** A value that may stand where the caret is. */
@@ -27,6 +27,7 @@ const MAX_LOOKED_AT = 2_000;
 export function completionsAt(text: string, caret: number, values: Values): Completions | null {
   const expression = expressionAt(text, caret);
   if (!expression) return null;
+  if (values.faultOf) return completionsInCode(text, caret, expression, values);
   const { from, to, isClosed } = expression;
   const typed = text.slice(from, caret);
   const lead = typed.length - typed.trimStart().length;
@@ -37,6 +38,29 @@ export function completionsAt(text: string, caret: number, values: Values): Comp
     return { label, value, insert: isClosed ? path : `${path}}}`, caret: path.length + (hasParts(value) ? 0 : 2) };
   });
   return options.length > 0 ? { from: from + lead, to, options: options.slice(0, MAX_OFFERED) } : null;
+}
+
+const PATH_BEFORE = /[\p{L}_$][\p{L}\p{N}_$]*(?:\??\.[\p{L}\p{N}_$]*|\[\d*\]?|\["[^"]*"?\]?)*$/u;
+const PATH_BEHIND = /^[\p{L}\p{N}_$]*/u;
+
+/** Where an expression is more than a path: completions of the path that ends at the caret. */
+function completionsInCode(text: string, caret: number, around: OpenExpression, values: Values): Completions | null {
+  const before = text.slice(around.from, caret);
+  const typed = PATH_BEFORE.exec(before)?.[0] ?? '';
+  const isFirst = before.slice(0, before.length - typed.length).trim() === '';
+  if (typed === '' && !isFirst) return null;
+  const options = valuesFor(typed, values).flatMap(({ label, value }) => {
+    const path = pathText(value.path, 'template');
+    if (path === undefined) return [];
+    const closes = isFirst && !around.isClosed;
+    const isBehind = around.isClosed && isFirst && text.slice(caret, around.to).trim() === '';
+    return {
+      ...{ label, value, insert: closes ? `${path}}}` : path },
+      caret: path.length + ((closes || isBehind) && !hasParts(value) ? 2 : 0),
+    };
+  });
+  const to = caret + (PATH_BEHIND.exec(text.slice(caret))?.[0].length ?? 0);
+  return options.length > 0 ? { from: caret - typed.length, to, options: options.slice(0, MAX_OFFERED) } : null;
 }
 
 interface Labelled {

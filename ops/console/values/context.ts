@@ -13,6 +13,14 @@ export interface FieldProps {
   children: ReactNode;
 }
 
+export interface NowProps {
+  id: string;
+  value: unknown;
+  here: ValuesHere;
+  /** Names are being completed: faults of what is typed so far say nothing. */
+  isTyping: boolean;
+}
+
 /** The values that fields of a step can name. */
 export interface ValuesHere {
   values: Values;
@@ -22,6 +30,8 @@ export interface ValuesHere {
   onNeed: (steps: readonly string[]) => void;
   /** Draws what a field has beside it. It comes with the values, so that other forms do without its code. */
   Field: ComponentType<FieldProps & { here: ValuesHere }>;
+  /** Draws the present value of a field; absent: `NowLine`. */
+  Now?: ComponentType<NowProps>;
 }
 
 /** For all fields within that take templates or code; absent where none can be named. */

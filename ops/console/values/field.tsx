@@ -26,7 +26,7 @@ export function ValueField({
     () => (takesSecrets ? given : { ...given, values: withoutSecrets(given.values) }),
     [given, takesSecrets],
   );
-  const { values } = here;
+  const { values, Now = NowLine } = here;
   const box = useRef<HTMLDivElement>(null);
   const button = useRef<HTMLButtonElement>(null);
   const wasEntered = useRef(false);
@@ -89,7 +89,7 @@ export function ValueField({
           </Suspense>
         </Popup>
       )}
-      {syntax === 'template' && <NowLine id={nowID} value={value} here={here} isTyping={isTyping} />}
+      {syntax === 'template' && <Now id={nowID} value={value} here={here} isTyping={isTyping} />}
       {syntax === 'key' && <FaultLine id={nowID} faults={faultsIn(text, values, syntax)} />}
     </div>
   );

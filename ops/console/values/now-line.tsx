@@ -1,6 +1,6 @@
 import { useDeferredValue, useEffect, useMemo } from 'react';
 import type { Fault } from './check.ts';
-import type { ValuesHere } from './context.ts';
+import type { NowProps } from './context.ts';
 import { valueNow } from './now.ts';
 import { samples } from './samples.ts';
 import { shortText } from './value.ts';
@@ -8,16 +8,8 @@ import { shortText } from './value.ts';
 /** More would hide the form. */
 const MAX_SHOWN = 160;
 
-interface Props {
-  id: string;
-  value: unknown;
-  here: ValuesHere;
-  /** Names are being completed: faults of what is typed so far say nothing. */
-  isTyping: boolean;
-}
-
 /** The value of a field with expressions for the present data, or why it has none. */
-export function NowLine({ id, value, here, isTyping }: Props) {
+export function NowLine({ id, value, here, isTyping }: NowProps) {
   const { values, isTested, onNeed } = here;
   const words = samples[values.source];
   const typed = useDeferredValue(value);

@@ -16,6 +16,14 @@ export const samples = {
     reading: 'Reading the input of the last test …',
     none: 'Before a run begins there is no',
   },
+  page: {
+    there: 'now',
+    unknown: 'It has no value now.',
+    later: 'It has no value now.',
+    toSee: 'Values are shown here once the page is drawn.',
+    reading: 'Reading …',
+    none: 'This page has no',
+  },
   event: {
     there: 'in the newest event',
     unknown: 'The newest event has no value for this.',

@@ -1,4 +1,5 @@
 import { ANY, type Shape, type TypeName } from '#shared/workflow/nodes/results.ts';
+import type { Expression } from '#shared/workflow/templates/expressions.ts';
 import type { SampleSource } from './samples.ts';
 
 export type Key = string | number;
@@ -35,6 +36,8 @@ export interface Values {
   elsewhere: ReadonlyMap<string, string>;
   /** Roots that may have further names, which are not known. */
   open: ReadonlySet<string>;
+  /** Where expressions are more than paths: what is wrong with one. */
+  faultOf?: (expression: Expression) => string | undefined;
 }
 
 const OF_SECRETS = 'it is a secret, which the URL, headers, query and body of an HTTP request alone may have.';

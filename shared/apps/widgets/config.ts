@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { looseObject } from '../../core/record.ts';
 import { bindingFor, MAX_BINDINGS } from './bindings.ts';
 import type { WidgetDefinition } from './define-widget.ts';
-import { object, text } from './properties.ts';
+import { flag, object, text } from './properties.ts';
 
 /** Events of every widget. */
 const COMMON_EVENTS = ['onClick', 'onRefresh', 'onLoad'] as const;
@@ -39,6 +39,9 @@ const Action = looseObject({
   fileName: text('Name of the file', 'For DOWNLOAD'),
 });
 
+/** A property of every widget. */
+const isHidden = flag('Hidden', 'The widget is not shown: always, or while an expression says so');
+
 export function eventsOf({ events }: WidgetDefinition): string[] {
   return [...new Set([...COMMON_EVENTS, ...events])];
 }
@@ -47,7 +50,9 @@ export function eventsOf({ events }: WidgetDefinition): string[] {
 export function configOf(definition: WidgetDefinition): z.ZodObject {
   const names = eventsOf(definition);
   return z.object({
-    properties: definition.properties.meta({ title: 'Properties', description: 'What the widget shows, and how' }),
+    properties: definition.properties
+      .extend({ isHidden })
+      .meta({ title: 'Properties', description: 'What the widget shows, and how' }),
     dataQueries: z
       .array(bindingFor(definition.columns))
       .max(MAX_BINDINGS)

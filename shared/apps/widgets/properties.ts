@@ -7,6 +7,11 @@ export function text(title: string, description: string, { max = 1_000 }: { max?
   return z.string().max(max).optional().meta({ title, description });
 }
 
+/** The address of a file: one of another server, or one that was uploaded. Forms offer the uploaded ones. */
+export function file(title: string, description: string) {
+  return z.string().max(1_000).optional().meta({ title, description, 'x-file': true });
+}
+
 export function flag(title: string, description: string) {
   return z.boolean().optional().meta({ title, description });
 }

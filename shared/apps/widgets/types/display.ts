@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { defineWidget } from '../define-widget.ts';
-import { choice, color, flag, list, number, object, text, variant } from '../properties.ts';
+import { choice, color, file, flag, list, number, object, text, variant } from '../properties.ts';
 
 const column = z.object({
   key: text('Key', 'Name of the column in the result'),
@@ -9,7 +9,7 @@ const column = z.object({
   isHidden: flag('Hidden', 'The column is not shown'),
 });
 
-const source = text('Address', 'URL of the file; one that was uploaded has the address that the upload answered');
+const source = file('Address', 'Of the file');
 const height = number('Height', 'In pixels');
 const items = text('Items', 'A template whose value is a list, instead of the rows of the query');
 
@@ -190,7 +190,7 @@ export const displays = [
     category: 'display',
     properties: z.object({
       src: source,
-      poster: text('Image before', 'Address of an image that is shown until it plays'),
+      poster: file('Image before', 'Address of an image that is shown until it plays'),
       withControls: flag('Controls', 'Shows buttons to play and to stop'),
       isLooped: flag('Repeated', 'It begins again when it ends'),
       isMuted: flag('Muted', 'It plays without sound'),

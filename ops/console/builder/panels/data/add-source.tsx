@@ -1,0 +1,117 @@
+import { Button, Group, Modal, Stack, Text, TextInput } from '@mantine/core';
+import { useState } from 'react';
+import { DeclaredInputs } from '../../../ui/declared-inputs.tsx';
+import { Picker } from '../../../ui/picker.tsx';
+import { addSource, idFieldOf, nameFrom, type SourceType, sourcesOf } from '../config.ts';
+import type { PanelProps } from '../panel.ts';
+import { PageValues } from '../values/values.tsx';
+import { faultOfName } from './name-fault.ts';
+import { pickedTypeOf, wordOfType } from './source-types.ts';
+
+interface Props extends Pick<PanelProps, 'document' | 'edit'> {
+  type: SourceType;
+  onAdded: (alias: string) => void;
+  onClose: () => void;
+}
+
+/** Adds a query, a workflow or a listener to the page: which one, its name in expressions, and its inputs. */
+export function AddSource({ document, edit, type, onAdded, onClose }: Props) {
+  const taken = sourcesOf(document.config).map(({ alias }) => alias);
+  const [id, setID] = useState<string>();
+  const [name, setName] = useState<string>();
+  const [proposed, setProposed] = useState('');
+  const [channelName, setChannel] = useState('');
+  const [inputValues, setInputs] = useState<Readonly<Record<string, unknown>>>();
+  const alias = name ?? proposed;
+  const fault = alias === '' ? undefined : faultOfName(alias, taken);
+  const isReady =
+    id !== undefined && alias !== '' && fault === undefined && (type !== 'listener' || channelName !== '');
+  const add = () => {
+    edit((old) =>
+      addSource(old, {
+        ...{ alias, type, [idFieldOf[type]]: id },
+        ...(type === 'query' && { triggerMode: hasExpression(inputValues) ? 'reactive' : 'auto' }),
+        ...(type === 'listener' && { channelName }),
+        ...(inputValues && { inputValues }),
+      }),
+    );
+    onAdded(alias);
+  };
+  return (
+    <Modal
+      opened
+      onClose={onClose}
+      closeOnClickOutside={false}
+      title={`Add a ${wordOfType[type]} to the page`}
+      size="lg"
+    >
+      <Stack gap="sm">
+        <Text size="xs">{reasons[type]}</Text>
+        <Picker
+          types={[pickedTypeOf[type]]}
+          label={wordOfType[type].replace(/^./, (letter) => letter.toUpperCase())}
+          required
+          value={id}
+          onChange={(next, chosen) => {
+            setID(next);
+            setInputs(undefined);
+            setProposed(nameFrom(chosen?.title ?? type, taken));
+          }}
+        />
+        {id !== undefined && (
+          <TextInput
+            label="Name on this page"
+            description={`Expressions read it by {{${type === 'workflow' ? 'workflows' : 'queries'}.${alias || '…'}}}`}
+            required
+            maxLength={255}
+            value={alias}
+            error={fault}
+            onChange={({ currentTarget: { value } }) => setName(value.trim())}
+          />
+        )}
+        {id !== undefined && type === 'listener' && (
+          <TextInput
+            label="Channel"
+            description="As the listener's action that sends to this page names it"
+            required
+            value={channelName}
+            onChange={({ currentTarget: { value } }) => setChannel(value)}
+          />
+        )}
+        {id !== undefined && type !== 'listener' && (
+          <PageValues document={document}>
+            <DeclaredInputs
+              type={pickedTypeOf[type]}
+              id={id}
+              label="Inputs"
+              description={INPUTS}
+              value={inputValues}
+              root="queries"
+              faultOf={() => undefined}
+              other={null}
+              onChange={setInputs}
+            />
+          </PageValues>
+        )}
+        <Group justify="flex-end">
+          <Button disabled={!isReady} onClick={add}>
+            Add to the page
+          </Button>
+        </Group>
+      </Stack>
+    </Modal>
+  );
+}
+
+export const INPUTS =
+  'A value is the same for all viewers. An expression follows what each of them chooses on the page';
+
+const reasons: Record<SourceType, string> = {
+  query: 'The page reads its rows as you: viewers need no right to the query.',
+  workflow: 'The page starts it as you: viewers need no right to the workflow.',
+  listener: 'The page shows what the listener sends to it, as it comes.',
+};
+
+export function hasExpression(value: unknown): boolean {
+  return JSON.stringify(value ?? null).includes('{{');
+}

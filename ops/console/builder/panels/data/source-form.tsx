@@ -1,0 +1,173 @@
+import { Select, TextInput } from '@mantine/core';
+import { DeclaredInputs } from '../../../ui/declared-inputs.tsx';
+import { DurationInput } from '../../../ui/duration-input.tsx';
+import { isObject } from '../../../ui/is-object.ts';
+import { MultiSelect } from '../../../ui/multi-select.tsx';
+import { Picker } from '../../../ui/picker.tsx';
+import type { PageDocument } from '../../document.ts';
+import { boundBy, idFieldOf, namesOfWidgets, type Source, sourcesOf, variablesOf, withSource } from '../config.ts';
+import { NameField } from '../name-field.tsx';
+import type { PanelProps } from '../panel.ts';
+import { renamed } from '../rename.ts';
+import { PageValues } from '../values/values.tsx';
+import { INPUTS } from './add-source.tsx';
+import { RunNow } from './run-now.tsx';
+import { pickedTypeOf, wordOfType } from './source-types.ts';
+
+interface Props extends Pick<PanelProps, 'document' | 'edit'> {
+  source: Source;
+  /** It has another name from now on. */
+  onRenamed: (alias: string) => void;
+}
+
+/** A data source: its name, what it binds, with which inputs, and when it is read. */
+export function SourceForm({ document, edit, source, onRenamed }: Props) {
+  const { alias, type, inputValues, channelName } = source;
+  const id = boundBy(source);
+  const others = sourcesOf(document.config).filter((one) => one.alias !== alias);
+  const root = type === 'workflow' ? 'workflows' : 'queries';
+  const set = (part: Readonly<Record<string, unknown>>) =>
+    edit((old) => withSource(old, alias, changed(old, alias, part)), `source ${alias}`);
+  const inputs = isObject(inputValues) ? inputValues : undefined;
+  return (
+    <>
+      <NameField
+        label="Name on this page"
+        description={`Expressions read it by {{${root}.${alias}}}. They follow a new name`}
+        value={alias}
+        taken={others.map((one) => one.alias)}
+        onRename={(to) => {
+          onRenamed(to);
+          edit((old) => renamed(old, { root, from: alias, to }));
+        }}
+      />
+      <Picker
+        types={[pickedTypeOf[type]]}
+        label={wordOfType[type].replace(/^./, (letter) => letter.toUpperCase())}
+        required
+        value={id}
+        onChange={(next) => next !== undefined && set({ [idFieldOf[type]]: next, inputValues: undefined })}
+      />
+      {type === 'listener' && (
+        <TextInput
+          label="Channel"
+          description="As the listener's action that sends to this page names it"
+          required
+          value={typeof channelName === 'string' ? channelName : ''}
+          onChange={({ currentTarget: { value } }) => set({ channelName: value })}
+        />
+      )}
+      {type !== 'listener' && id !== undefined && (
+        <PageValues document={document}>
+          <DeclaredInputs
+            type={pickedTypeOf[type]}
+            id={id}
+            label="Inputs"
+            description={INPUTS}
+            value={inputs}
+            root="queries"
+            faultOf={() => undefined}
+            other={null}
+            onChange={(next) => set({ inputValues: next })}
+          />
+        </PageValues>
+      )}
+      {type === 'query' && <WhenRead {...{ document, source, set }} />}
+      {type === 'query' && id !== undefined && <RunNow dataQueryID={id} inputs={inputs ?? {}} />}
+    </>
+  );
+}
+
+/** The source as it is in the latest document, with another part; what is empty is left out. */
+function changed({ config }: PageDocument, alias: string, part: Readonly<Record<string, unknown>>): Source | undefined {
+  const now = sourcesOf(config).find((one) => one.alias === alias);
+  if (!now) return undefined;
+  const all = Object.entries({ ...now, ...part }).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(all) as Source;
+}
+
+const triggers = [
+  { value: 'auto', label: 'When the page opens' },
+  { value: 'reactive', label: 'When the page opens, and when an input changes' },
+  { value: 'manual', label: 'By an action alone, such as that of a button' },
+];
+
+interface WhenProps extends Pick<Props, 'document' | 'source'> {
+  set: (part: Readonly<Record<string, unknown>>) => void;
+}
+
+function WhenRead({ document, source, set }: WhenProps) {
+  const { triggerMode, refreshOn, refetchInterval } = source;
+  const trigger = triggers.some(({ value }) => value === triggerMode) ? String(triggerMode) : 'auto';
+  const names = Array.isArray(refreshOn) ? refreshOn.map(String) : [];
+  return (
+    <>
+      <Select
+        label="It is read"
+        allowDeselect={false}
+        data={triggers}
+        value={trigger}
+        onChange={(next) => set({ triggerMode: next ?? undefined })}
+      />
+      {trigger !== 'manual' && (
+        <>
+          <MultiSelect
+            label="And again when these change"
+            placeholder={names.length === 0 ? 'None' : ''}
+            data={changesOf(document, names)}
+            value={names}
+            onChange={(next) => set({ refreshOn: next.length > 0 ? next : undefined })}
+          />
+          <DurationInput
+            label="And again every"
+            description="While the page is in view. Empty: it is not"
+            inSeconds
+            value={typeof refetchInterval === 'number' && refetchInterval > 0 ? refetchInterval / 1_000 : undefined}
+            onChange={(next) =>
+              set({ refetchInterval: typeof next === 'number' ? Math.round(next * 1_000) : undefined })
+            }
+          />
+        </>
+      )}
+    </>
+  );
+}
+
+/** Names whose change can make a query run again: variables, what was entered into widgets, and those that are chosen already. */
+function changesOf(document: PageDocument, chosen: readonly string[]) {
+  const variables = variablesOf(document.config).map(({ key }) => ({
+    value: `variables.${key}`,
+    label: `Variable ${key}`,
+  }));
+  const widgets = [...namesOfWidgets(document)].flatMap(([key, name]) => {
+    const own = document.widgets[key];
+    const part = own && ENTERED[own.type];
+    return part === undefined ? [] : [{ value: `widgets.${name}.${part}`, label: `${own?.title}: ${partWords[part]}` }];
+  });
+  const known = [...variables, ...widgets];
+  const others = chosen.filter((name) => known.every(({ value }) => value !== name));
+  return [...known, ...others.map((name) => ({ value: name, label: name }))];
+}
+
+/** The value of a widget that people change. */
+const ENTERED: Readonly<Record<string, keyof typeof partWords>> = {
+  ...Object.fromEntries(
+    ['text-input', 'search-input', 'select', 'multi-select', 'radio-group', 'checkbox', 'switch', 'slider'].map(
+      (type) => [type, 'value' as const],
+    ),
+  ),
+  ...{
+    'date-picker': 'value',
+    'date-range-picker': 'value',
+    table: 'selectedRow',
+    list: 'selectedItem',
+    tabs: 'activeTab',
+  },
+};
+
+const partWords = {
+  value: 'what is entered',
+  selectedRow: 'the chosen row',
+  selectedItem: 'the chosen entry',
+  activeTab: 'the open tab',
+} as const;
