@@ -3,7 +3,8 @@ import { readInParts } from '#ops/console/apps/in-parts.ts';
 import { paramsOf } from '#ops/console/apps/view.ts';
 import { gridOf, layoutOf, readingOrder, spansOf } from '#ops/console/page/layout/tree.ts';
 import type { Answer, PageClient, Push, RunState, Wanted } from '#ops/console/page/state/client.ts';
-import { type PageContent, PageState } from '#ops/console/page/state/page-state.ts';
+import type { PageContent } from '#ops/console/page/state/page-content.ts';
+import { PageState } from '#ops/console/page/state/page-state.ts';
 import { remainingRows } from '#ops/console/page/widgets/display/chosen.ts';
 
 const widgetKey = (suffix: string) => `widget_0193e0a0-0000-7000-8000-000000000001_${suffix}`;

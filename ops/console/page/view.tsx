@@ -6,15 +6,19 @@ import { DashboardLayout, PageLayout } from './layout/layout.tsx';
 import { createCodeSandbox } from './sandbox/code.ts';
 import type { PageClient } from './state/client.ts';
 import type { Told } from './state/messages.ts';
-import { type PageContent, PageState } from './state/page-state.ts';
+import type { PageContent } from './state/page-content.ts';
+import { PageState } from './state/page-state.ts';
 import type { Memory } from './state/runs.ts';
 import { PageContext, usePage, useStore } from './widgets/page-context.ts';
 import { QuestionContext, type QuestionProps } from './widgets/runs-of.tsx';
 
-interface Props {
+interface Opening {
   content: PageContent;
   client: PageClient;
   memory: Memory;
+}
+
+interface Props extends Opening {
   isDashboard?: boolean;
   Question: ComponentType<QuestionProps>;
   /** Another number reads all data again. */
@@ -23,6 +27,21 @@ interface Props {
 
 /** A page with its widgets. Another content is another page: its values begin anew. */
 export function PageView({ content, client, memory, isDashboard = false, refreshes, Question }: Props) {
+  const page = usePageState({ content, client, memory });
+  useEffect(() => {
+    if (refreshes > 0) page?.sources.refreshAll();
+  }, [page, refreshes]);
+  if (!page) return null;
+  return (
+    <PageFrame page={page} Question={Question}>
+      {isDashboard ? <DashboardLayout /> : <PageLayout />}
+      {content.widgets.length === 0 && <p className="page-nothing">This page has no widgets yet.</p>}
+    </PageFrame>
+  );
+}
+
+/** The state of a page while it is open. */
+export function usePageState({ content, client, memory }: Opening): PageState | undefined {
   const [page, setPage] = useState<PageState>();
   useEffect(() => {
     const code = createCodeSandbox();
@@ -34,17 +53,21 @@ export function PageView({ content, client, memory, isDashboard = false, refresh
       code[Symbol.dispose]();
     };
   }, [content, client, memory]);
-  useEffect(() => {
-    if (refreshes > 0) page?.sources.refreshAll();
-  }, [page, refreshes]);
-  if (!page) return null;
+  return page;
+}
+
+interface FrameProps {
+  page: PageState;
+  Question: ComponentType<QuestionProps>;
+  children: ReactNode;
+}
+
+/** What the layout of a page is drawn in, with the messages and questions of its actions. */
+export function PageFrame({ page, Question, children }: FrameProps) {
   return (
     <PageContext value={page}>
       <QuestionContext value={Question}>
-        <div className="page">
-          {isDashboard ? <DashboardLayout /> : <PageLayout />}
-          {content.widgets.length === 0 && <p className="page-nothing">This page has no widgets yet.</p>}
-        </div>
+        <div className="page">{children}</div>
         <ToldThings />
         <Confirmation />
       </QuestionContext>

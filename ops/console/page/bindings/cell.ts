@@ -44,6 +44,11 @@ export function join(user: Cell, source: Cell): void {
   source.users.add(user);
 }
 
+export function leave(user: Cell, source: Cell): void {
+  user.sources = user.sources.filter((one) => one !== source);
+  source.users.delete(user);
+}
+
 /** Ends its reading of others. */
 export function leaveAll(user: Cell): void {
   for (const source of user.sources) source.users.delete(user);

@@ -1,4 +1,4 @@
-import { type Cell, type Cycle, cycleOf, join, leaveAll, NOTHING, newCell } from './cell.ts';
+import { type Cell, type Cycle, cycleOf, join, leave, leaveAll, NOTHING, newCell } from './cell.ts';
 import { type CodeRun, type CodeRunner, computeOnce, orNothing, startRun } from './code-run.ts';
 import { build, type Compiled, compile, type Outcome, type Reader } from './compile.ts';
 import type { Name, Root } from './expression.ts';
@@ -37,6 +37,17 @@ export class Bindings {
     if (wasDeclared && cell.outcome.faults.length === 0 && isSame(cell.outcome.value, value)) return;
     cell.outcome = { ...NOTHING, value };
     this.#changed(cell);
+  }
+
+  /** Takes a name away: what reads it is told that there is no such thing. */
+  undeclare(root: Root, key: string): void {
+    const cell = this.#cellOf({ root, key });
+    if (!cell.isDeclared) return;
+    leaveAll(cell);
+    Object.assign(cell, { compiled: undefined, mark: 'fresh', isDeclared: false, outcome: NOTHING });
+    this.#changed(cell);
+    const whole = this.#roots.get(root);
+    if (whole) leave(whole, cell);
   }
 
   /** Declares a name whose value is computed, until it is set. */

@@ -1,55 +1,57 @@
 import { useElementSize } from '@mantine/hooks';
 import { type CSSProperties, useMemo } from 'react';
 import { Widget } from '../widgets/frame.tsx';
-import { usePage } from '../widgets/page-context.ts';
+import { useContent } from '../widgets/page-context.ts';
+import { useAnchors } from './anchors.tsx';
 import { TabParts } from './tabs.tsx';
 import { gridOf, layoutOf, type Part, readingOrder, spansOf } from './tree.ts';
 
 /** The widgets of a page, by its layout. On a narrow screen all stand below one another (`page.css`). */
 export function PageLayout() {
-  const { content } = usePage();
-  const root = useMemo(() => layoutOf(content.config), [content.config]);
+  const { config } = useContent();
+  const { PartBox } = useAnchors();
+  const root = useMemo(() => layoutOf(config), [config]);
   return (
-    <div className="page-layout">
+    <PartBox part={root} className="page-layout">
       <Shown part={root} />
-    </div>
+    </PartBox>
   );
 }
 
 function Shown({ part }: { part: Part }) {
+  const { PartBox } = useAnchors();
   const { kind, children, gap, isSideBySide, sizing, height } = part;
   const size = { ...(gap !== undefined && { gap }), ...(sizing === 'fixed' && height !== undefined && { height }) };
   if (kind === 'widget') return <WidgetPart part={part} />;
-  if (kind === 'row') {
-    const spans = spansOf(children);
-    return (
-      <div className="page-row" style={size}>
-        {children.map((child, at) => (
-          <div key={child.id} style={{ '--span': spans[at] ?? 1 } as CSSProperties} data-sizing={child.sizing}>
-            <Shown part={child} />
-          </div>
-        ))}
-      </div>
-    );
-  }
-  const layoutClass =
-    kind === 'stack' && isSideBySide ? 'page-side-by-side' : kind === 'z-stack' ? 'page-z-stack' : 'page-column';
+  const spans = kind === 'row' ? spansOf(children) : children.map(({ span }) => span ?? COLUMNS);
   return (
-    <div className={kind === 'container' ? `${layoutClass} page-container` : layoutClass} style={size}>
-      {children.map((child) => (
-        <div key={child.id} style={{ '--span': child.span ?? 12 } as CSSProperties} data-sizing={child.sizing}>
+    <div className={classOf(kind, isSideBySide)} style={size}>
+      {children.map((child, at) => (
+        <PartBox key={child.id} part={child} style={{ '--span': spans[at] ?? 1 } as CSSProperties}>
           <Shown part={child} />
-        </div>
+        </PartBox>
       ))}
     </div>
   );
 }
 
+const COLUMNS = 12;
+
+function classOf(kind: Part['kind'], isSideBySide: boolean): string {
+  if (kind === 'row') return 'page-row';
+  if (kind === 'z-stack') return 'page-z-stack';
+  if (kind === 'stack' && isSideBySide) return 'page-side-by-side';
+  return kind === 'container' ? 'page-column page-container' : 'page-column';
+}
+
 function WidgetPart({ part: { widgetKey, children, sizing, height } }: { part: Part }) {
+  const { WidgetBox } = useAnchors();
   const style = sizing === 'fixed' && height !== undefined ? { height, overflow: 'auto' } : {};
   return (
     <div className="page-part" style={style} data-sizing={sizing}>
-      <Widget widgetKey={widgetKey} />
+      <WidgetBox widgetKey={widgetKey}>
+        <Widget widgetKey={widgetKey} />
+      </WidgetBox>
       {children.length > 0 && (
         <TabParts widgetKey={widgetKey} parts={children} show={(part) => <Shown part={part} />} />
       )}
@@ -62,7 +64,7 @@ const ROW = 40;
 
 /** The widgets of a dashboard in its grid, by the width that there is. */
 export function DashboardLayout() {
-  const { content } = usePage();
+  const content = useContent();
   const { ref, width } = useElementSize();
   const grid = useMemo(() => gridOf(content.config, width), [content.config, width]);
   const order = useMemo(() => readingOrder(content.config), [content.config]);

@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react';
 import { useExposed, usePage } from '../widgets/page-context.ts';
+import { useAnchors } from './anchors.tsx';
 import type { Part } from './tree.ts';
 
 /** Parts below a widget with tabs: those that name no tab, and those of the tab that is open. */
@@ -13,13 +14,16 @@ export function TabParts({
   show: (part: Part) => ReactNode;
 }) {
   const page = usePage();
+  const { PartBox } = useAnchors();
   const { activeTab } = useExposed(page, widgetKey);
   return (
     <div className="page-column">
       {parts
         .filter(({ tab }) => tab === undefined || tab === activeTab)
         .map((part) => (
-          <div key={part.id}>{show(part)}</div>
+          <PartBox key={part.id} part={part}>
+            {show(part)}
+          </PartBox>
         ))}
     </div>
   );

@@ -1,6 +1,6 @@
 import { isObject } from '../../ui/is-object.ts';
 import { compile, isFixed } from '../bindings/compile.ts';
-import type { Source } from './sources.ts';
+import type { Source } from './source.ts';
 
 type Values = Readonly<Record<string, unknown>>;
 

@@ -21,13 +21,13 @@ interface Firing {
 /** The events of a page's widgets, and the actions that they lead to. */
 export class Events {
   readonly #page: ActingPage;
-  readonly #widgets: ReadonlyMap<string, PlacedWidget>;
+  readonly #widget: (key: string) => PlacedWidget | undefined;
   readonly #firing = new Map<string, Firing>();
   #isClosed = false;
 
-  constructor(page: ActingPage, widgets: ReadonlyMap<string, PlacedWidget>) {
+  constructor(page: ActingPage, widget: (key: string) => PlacedWidget | undefined) {
     this.#page = page;
-    this.#widgets = widgets;
+    this.#widget = widget;
   }
 
   /** What is at work comes to its end; nothing follows it. */
@@ -69,7 +69,7 @@ export class Events {
   }
 
   #actionsOf(key: string, name: string): readonly unknown[] {
-    const { events } = this.#widgets.get(key)?.widgetConfig ?? {};
+    const { events } = this.#widget(key)?.widgetConfig ?? {};
     const actions = isObject(events) && Object.hasOwn(events, name) ? events[name] : undefined;
     return Array.isArray(actions) ? actions : [];
   }

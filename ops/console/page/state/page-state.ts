@@ -2,24 +2,20 @@ import { isObject } from '../../ui/is-object.ts';
 import type { CodeRunner } from '../bindings/code-run.ts';
 import { compile } from '../bindings/compile.ts';
 import { Bindings } from '../bindings/graph.ts';
+import { isSame } from '../bindings/is-same.ts';
 import { querySource, widgetSource } from './bound-sources.ts';
-import type { PageClient, PlacedWidget, Push } from './client.ts';
+import type { PageClient, PlacedWidget } from './client.ts';
+import { differences } from './differences.ts';
 import { Events } from './events.ts';
 import { initialValues } from './initial-values.ts';
 import { Messages } from './messages.ts';
+import { listIn, NOT_STARTED, type PageContent, propertiesID, widgetID } from './page-content.ts';
+import { Pushes } from './pushes.ts';
 import { type Memory, Runs } from './runs.ts';
-import { IDLE, type SourceState, Sources } from './sources.ts';
+import { IDLE, type SourceState } from './source.ts';
+import { Sources } from './sources.ts';
 import { createStore, type Store } from './store.ts';
-
-export interface PageContent {
-  /** The id of a page or a dashboard. */
-  id: string;
-  title: string;
-  config: Values;
-  widgets: readonly PlacedWidget[];
-  viewer: Values;
-  params: Readonly<Record<string, string>>;
-}
+import { WidgetValues } from './widget-values.ts';
 
 interface Needs {
   client: PageClient;
@@ -29,49 +25,64 @@ interface Needs {
 
 type Values = Readonly<Record<string, unknown>>;
 
-const MAX_PUSHES = 1_000;
-
 /** All that a page shows and does while it is open, without how it is drawn. */
 export class PageState {
-  readonly content: PageContent;
+  readonly content: Store<PageContent>;
   readonly client: PageClient;
   readonly bindings: Bindings;
   readonly sources: Sources;
   readonly runs: Runs;
   readonly messages = new Messages();
-  readonly #names: ReadonlyMap<string, readonly string[]>;
-  readonly #widgets: ReadonlyMap<string, PlacedWidget>;
+  #widgets: ReadonlyMap<string, PlacedWidget> = new Map();
   readonly #data = new Map<string, Store<SourceState>>();
   readonly #queries = new Map<string, Store<SourceState>>();
   readonly #methods = new Map<string, () => void>();
-  readonly #exposed = new Map<string, Store<Values>>();
+  readonly #values: WidgetValues;
   readonly #entered = new Set<string>();
   readonly #events: Events;
-  readonly #ends: (() => void)[] = [];
+  readonly #pushes: Pushes;
+  /** End what follows the initial values of widgets. */
+  readonly #followed = new Map<string, () => void>();
+  #isOpen = false;
 
   constructor(content: PageContent, { client, code, memory }: Needs) {
-    this.content = content;
+    this.content = createStore(content);
     this.client = client;
     this.bindings = new Bindings(code);
     this.sources = new Sources(this.bindings, client);
     this.runs = new Runs(this.bindings, client, memory);
-    this.#widgets = new Map(content.widgets.map((widget) => [widget.widgetKey, widget]));
-    this.#events = new Events(this, this.#widgets);
-    this.#names = namesOf(content.widgets.map(({ widgetKey }) => widgetKey));
-    this.#declare();
+    this.#values = new WidgetValues(this.bindings);
+    this.#events = new Events(this, (key) => this.widget(key));
+    this.#pushes = new Pushes({
+      client,
+      bound: () => this.#bound(),
+      dataOf: (alias) => this.#queries.get(alias)?.get().data,
+      onData: (alias, data) => this.#showPushes(alias, data),
+    });
+    this.#declare({ config: {}, widgets: [] }, content);
   }
 
   open(): void {
+    this.#isOpen = true;
     for (const widget of this.#widgets.values()) this.#begin(widget);
-    if (this.#bound().some(({ type }) => type === 'listener'))
-      this.#ends.push(this.client.listen((push) => this.#take(push)));
+    this.#pushes.open();
     this.sources.open();
     this.runs.open();
   }
 
+  /** The page with another content, while it is edited. What stays the same keeps its values and its data. */
+  update(next: PageContent): void {
+    const before = this.content.get();
+    if (next === before) return;
+    this.#declare(before, next);
+    this.content.set(next);
+    this.#pushes.open();
+  }
+
   close(): void {
     this.#events.close();
-    for (const end of this.#ends) end();
+    this.#pushes.close();
+    for (const end of this.#followed.values()) end();
     this.sources.close();
     this.runs.close();
   }
@@ -89,18 +100,13 @@ export class PageState {
     return this.#queries.get(alias);
   }
 
-  /** Values of a widget that expressions of others read: `widgets.<name>.value`. */
+  /** Values of a widget that expressions of others read. */
   expose(key: string, part: Values): void {
-    const store = this.exposed(key);
-    const next = { ...store.get(), ...part };
-    store.set(next);
-    for (const name of this.#names.get(key) ?? []) this.bindings.set('widgets', name, next);
+    this.#values.expose(key, part);
   }
 
   exposed(key: string): Store<Values> {
-    const known = this.#exposed.get(key) ?? createStore<Values>({});
-    this.#exposed.set(key, known);
-    return known;
+    return this.#values.of(key);
   }
 
   /** Sets what a person has entered: from now on, the initial value of the widget has no effect. */
@@ -136,8 +142,7 @@ export class PageState {
   }
 
   #bound(): Values[] {
-    const { dataSources } = this.content.config;
-    return Array.isArray(dataSources) ? dataSources.filter(isObject) : [];
+    return listIn(this.content.get().config.dataSources);
   }
 
   /** A method of a widget that actions call, as long as the widget is shown. */
@@ -150,7 +155,7 @@ export class PageState {
   }
 
   callMethod(nameOrKey: string, method: string, depth = 0): void {
-    const [key = nameOrKey] = [...this.#names].find(([, names]) => names.includes(nameOrKey)) ?? [];
+    const key = this.#values.keyOf(nameOrKey);
     const act = this.#methods.get(`${key} ${method}`);
     if (act) act();
     // Behind a turn of the browser, because widgets may refresh one another in a circle.
@@ -166,16 +171,6 @@ export class PageState {
     store.set(state);
     this.#queries.set(alias, store);
     this.bindings.set('queries', alias, state);
-  }
-
-  #take({ channelName, data, dataOmitted, mode, limit }: Push): void {
-    if (dataOmitted) return;
-    for (const { alias, type, channelName: own } of this.#bound()) {
-      if (type !== 'listener' || typeof alias !== 'string' || own !== channelName) continue;
-      const before = this.#queries.get(alias)?.get().data;
-      const all = [...(Array.isArray(before) ? before : []), data];
-      this.#showPushes(alias, mode === 'append' ? all.slice(-Math.max(limit ?? MAX_PUSHES, 1)) : data);
-    }
   }
 
   /** Queries and listeners that the properties of a widget name. Of those that run by actions, the action tells how they end. */
@@ -204,8 +199,8 @@ export class PageState {
   /** The initial values of a widget follow their expressions until a person enters others. */
   #begin({ widgetKey }: PlacedWidget): void {
     if (!this.#showInitial(widgetKey)) return;
-    const id = propertiesID(widgetKey);
-    this.#ends.push(this.bindings.observe(id, () => !this.#entered.has(widgetKey) && this.#showInitial(widgetKey)));
+    const follow = () => !this.#entered.has(widgetKey) && this.#showInitial(widgetKey);
+    this.#followed.set(widgetKey, this.bindings.observe(propertiesID(widgetKey), follow));
   }
 
   #showInitial(key: string): boolean {
@@ -215,15 +210,36 @@ export class PageState {
     return values !== undefined;
   }
 
-  #declare(): void {
-    const { config, viewer, params, id, title } = this.content;
+  /** Declares what differs between two contents. */
+  #declare(before: Pick<PageContent, 'config' | 'widgets'>, next: PageContent): void {
+    const { config, widgets, viewer, params, id, title } = next;
     for (const [key, value] of Object.entries(viewer)) this.bindings.set('viewer', key, value);
     for (const [key, value] of Object.entries({ id, title, params })) this.bindings.set('page', key, value);
-    const variables = Array.isArray(config.variables) ? config.variables.filter(isObject) : [];
-    for (const { key, defaultValue = null } of variables)
+    const variables = differences(listIn(before.config.variables), listIn(config.variables), ({ key }) => String(key));
+    for (const { key } of variables.gone) this.bindings.undeclare('variables', String(key));
+    for (const { key, defaultValue = null } of variables.put)
       if (typeof key === 'string') this.bindings.compute('variables', key, defaultValue);
-    for (const source of this.#bound()) this.#declareSource(source);
-    for (const widget of this.#widgets.values()) this.#declareWidget(widget);
+    const sources = differences(
+      listIn(before.config.dataSources),
+      listIn(config.dataSources),
+      ({ type, alias }) => `${type} ${alias}`,
+    );
+    for (const { alias } of sources.gone) this.#undeclareSource(String(alias));
+    for (const source of sources.put) this.#declareSource(source);
+    this.#declareWidgets(before.widgets, widgets);
+  }
+
+  #declareWidgets(before: readonly PlacedWidget[], widgets: readonly PlacedWidget[]): void {
+    const { gone, put } = differences(before, widgets, ({ widgetKey }) => widgetKey);
+    if (gone.length === 0 && put.length === 0) return;
+    const old = this.#widgets;
+    this.#widgets = new Map(widgets.map((widget) => [widget.widgetKey, widget]));
+    for (const { widgetKey } of gone) this.#undeclareWidget(widgetKey);
+    this.#values.name([...this.#widgets.keys()]);
+    for (const widget of put) {
+      this.#declareWidget(widget, old.get(widget.widgetKey));
+      if (this.#isOpen && !old.has(widget.widgetKey)) this.#begin(widget);
+    }
   }
 
   #declareSource(source: Values): void {
@@ -232,7 +248,7 @@ export class PageState {
     if (type === 'workflow') this.bindings.set('workflows', alias, NOT_STARTED);
     if (type === 'listener') this.#showPushes(alias, []);
     if (type !== 'query') return;
-    const store = createStore(IDLE);
+    const store = this.#queries.get(alias) ?? createStore(IDLE);
     this.#queries.set(alias, store);
     this.sources.add(
       querySource(source, (state) => {
@@ -242,10 +258,22 @@ export class PageState {
     );
   }
 
-  #declareWidget({ widgetKey, widgetConfig, refreshInterval, error }: PlacedWidget): void {
-    this.expose(widgetKey, {});
+  #undeclareSource(alias: string): void {
+    this.sources.remove(alias);
+    this.#queries.delete(alias);
+    this.bindings.undeclare('queries', alias);
+    this.bindings.undeclare('workflows', alias);
+  }
+
+  #declareWidget(widget: PlacedWidget, old: PlacedWidget | undefined): void {
+    const { widgetKey, widgetConfig, refreshInterval, error } = widget;
     const { properties, dataQueries } = widgetConfig;
-    this.bindings.define(propertiesID(widgetKey), isObject(properties) ? properties : {});
+    if (!old || !isSame(old.widgetConfig.properties, properties))
+      this.bindings.define(propertiesID(widgetKey), isObject(properties) ? properties : {});
+    const isSameData = isSame(old?.widgetConfig.dataQueries, dataQueries) && old?.refreshInterval === refreshInterval;
+    if (old && isSameData) return;
+    this.sources.remove(widgetID(widgetKey));
+    this.#data.delete(widgetKey);
     if (error || !Array.isArray(dataQueries) || dataQueries.length === 0) return;
     const store = createStore(IDLE);
     this.#data.set(widgetKey, store);
@@ -257,29 +285,12 @@ export class PageState {
       id: widgetID(widgetKey),
     });
   }
-}
 
-const NOT_STARTED = {
-  instanceID: null,
-  status: null,
-  output: null,
-  error: null,
-  steps: [],
-  questionID: null,
-  isRunning: false,
-};
-
-export const propertiesID = (key: string) => `properties of ${key}`;
-const widgetID = (key: string) => `widget ${key}`;
-
-/** The names by which expressions read a widget: its key, and the end of the key where it is the only one with that end. */
-function namesOf(keys: readonly string[]): Map<string, readonly string[]> {
-  const ends = keys.map((key) => /^widget_[\da-f-]{36}_(.+)$/i.exec(key)?.[1]);
-  return new Map(
-    keys.map((key, at) => {
-      const end = ends[at];
-      const isOnly = end !== undefined && ends.filter((one) => one === end).length === 1;
-      return [key, isOnly ? [key, end] : [key]];
-    }),
-  );
+  #undeclareWidget(key: string): void {
+    this.sources.remove(widgetID(key));
+    this.bindings.remove(propertiesID(key));
+    this.#followed.get(key)?.();
+    for (const held of [this.#followed, this.#data, this.#entered]) held.delete(key);
+    this.#values.remove(key);
+  }
 }

@@ -1,58 +1,9 @@
 import { isObject } from '../../ui/is-object.ts';
-import type { Outcome } from '../bindings/compile.ts';
 import type { Bindings } from '../bindings/graph.ts';
-import type { Answer, PageClient, QueryAnswer, Refused, Wanted } from './client.ts';
+import type { Answer, PageClient, Refused } from './client.ts';
+import { IDLE, newReading, type Reading, type Source, type SourceState } from './source.ts';
 
 type Values = Readonly<Record<string, unknown>>;
-
-/** How it stands with the data of a query or of a widget, and so with what shows them. */
-export interface SourceState extends QueryAnswer {
-  status: 'idle' | 'loading' | 'ready' | 'failed';
-  isLoading: boolean;
-  /** The data are those of before a change, or before a failure. */
-  isStale: boolean;
-  error: Refused | null;
-}
-
-export const IDLE: SourceState = { data: undefined, status: 'idle', isLoading: false, isStale: false, error: null };
-
-/** Something to read: which of it, when, and who is told. */
-export interface Source {
-  id: string;
-  wanted(inputs: Values): Wanted;
-  onState(state: SourceState): void;
-  /** Its inputs, with expressions. */
-  inputs: Values;
-  /** Whether it is read when the page opens. */
-  isAtOpening: boolean;
-  /** Whether it is read again when its inputs change. */
-  isReactive: boolean;
-  /** Names whose change makes the page read it again. */
-  refreshOn: readonly string[];
-  everyMs: number;
-}
-
-interface Reading {
-  source: Source;
-  state: SourceState;
-  /** Counts requests. */
-  asked: number;
-  /** The request whose answer is shown: answers to those before it are dropped. */
-  shown: number;
-  timer: ReturnType<typeof setTimeout> | undefined;
-  /** Told how the present request has ended, if it is one of an action. */
-  onEnd: ((state: SourceState) => void) | undefined;
-  /** The last request of an action: the next one is sent after it. */
-  last: Promise<unknown>;
-  /** Requests of actions that have not ended. */
-  waiting: number;
-  /** Something else wanted it while an action waited: it is read after that. */
-  isWantedAgain: boolean;
-  /** Inputs of the next request, where an action gives them. */
-  given: Outcome | undefined;
-  /** Code was still at work on its inputs when it was to be sent: their change sends it. */
-  isDeferred: boolean;
-}
 
 /** Typing a word must not lead to a request for each letter. */
 const PAUSE_MS = 150;
@@ -64,7 +15,6 @@ export class Sources {
   readonly #bindings: Bindings;
   readonly #client: Pick<PageClient, 'read' | 'isInView'>;
   readonly #readings = new Map<string, Reading>();
-  readonly #ends: (() => void)[] = [];
   readonly #abort = new AbortController();
   #due = new Set<Reading>();
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -77,11 +27,10 @@ export class Sources {
     this.#client = client;
   }
 
+  /** A second one with the same id takes the place of the first. */
   add(source: Source): void {
-    const reading: Reading = {
-      ...{ source, state: IDLE, asked: 0, shown: 0, timer: undefined, given: undefined, isDeferred: false },
-      ...{ onEnd: undefined, last: Promise.resolve(), waiting: 0, isWantedAgain: false },
-    };
+    this.remove(source.id);
+    const reading = newReading(source);
     this.#readings.set(source.id, reading);
     source.onState(IDLE);
     this.#bindings.define(inputsID(source.id), source.inputs);
@@ -89,30 +38,51 @@ export class Sources {
       triggerID(source.id),
       source.refreshOn.map((name) => `{{${name}}}`),
     );
+    if (this.#isOpen) this.#begin(reading);
+  }
+
+  remove(id: string): void {
+    const reading = this.#readings.get(id);
+    if (!reading) return;
+    reading.isRemoved = true;
+    this.#readings.delete(id);
+    this.#due.delete(reading);
+    clearTimeout(reading.timer);
+    for (const end of reading.ends) end();
+    this.#bindings.remove(inputsID(id));
+    this.#bindings.remove(triggerID(id));
+    const { onEnd } = reading;
+    reading.onEnd = undefined;
+    onEnd?.({ ...IDLE, status: 'failed', error: { code: 'GONE', message: 'The query was changed meanwhile' } });
   }
 
   /** Reads what is read at first, and begins to follow changes. */
   open(): void {
     this.#isOpen = true;
-    for (const reading of this.#readings.values()) {
-      const { id, isAtOpening, isReactive, refreshOn } = reading.source;
-      this.#bindings.read(inputsID(id));
-      this.#bindings.read(triggerID(id));
-      const again = () => this.#wantAgain(reading, PAUSE_MS);
-      if (isReactive) this.#ends.push(this.#bindings.observe(inputsID(id), again));
-      else
-        this.#ends.push(this.#bindings.observe(inputsID(id), () => reading.isDeferred && this.#wantAgain(reading, 0)));
-      if (refreshOn.length > 0) this.#ends.push(this.#bindings.observe(triggerID(id), again));
-      if (isAtOpening) this.#want(reading, 0);
-    }
+    for (const reading of this.#readings.values()) this.#begin(reading);
+  }
+
+  #begin(reading: Reading): void {
+    const { id, isAtOpening, isReactive, refreshOn } = reading.source;
+    this.#bindings.read(inputsID(id));
+    this.#bindings.read(triggerID(id));
+    const again = () => this.#wantAgain(reading, PAUSE_MS);
+    const onInputs = isReactive ? again : () => reading.isDeferred && this.#wantAgain(reading, 0);
+    reading.ends = [
+      this.#bindings.observe(inputsID(id), onInputs),
+      ...(refreshOn.length > 0 ? [this.#bindings.observe(triggerID(id), again)] : []),
+    ];
+    if (isAtOpening) this.#want(reading, 0);
   }
 
   close(): void {
     this.#isOpen = false;
     this.#abort.abort();
     clearTimeout(this.#timer);
-    for (const end of this.#ends) end();
-    for (const { timer } of this.#readings.values()) clearTimeout(timer);
+    for (const { timer, ends } of this.#readings.values()) {
+      clearTimeout(timer);
+      for (const end of ends) end();
+    }
   }
 
   /** Whether it runs by actions alone. */
@@ -157,7 +127,7 @@ export class Sources {
   }
 
   #want(reading: Reading, pauseMs: number): void {
-    if (!this.#isOpen) return;
+    if (!this.#isOpen || reading.isRemoved) return;
     reading.asked += 1;
     reading.isDeferred = false;
     clearTimeout(reading.timer);
@@ -249,6 +219,7 @@ export class Sources {
   }
 
   #ended(reading: Reading): void {
+    if (reading.isRemoved) return;
     reading.shown = reading.asked;
     const { onEnd } = reading;
     reading.onEnd = undefined;
@@ -273,6 +244,7 @@ export class Sources {
   }
 
   #show(reading: Reading, state: SourceState): void {
+    if (reading.isRemoved) return;
     reading.state = state;
     reading.source.onState(state);
   }

@@ -4,16 +4,15 @@ import { isObject } from '../../ui/is-object.ts';
 import { Notice } from '../../ui/notice.tsx';
 import type { Fault } from '../bindings/compile.ts';
 import type { PlacedWidget, Refused } from '../state/client.ts';
-import { IDLE, type SourceState } from '../state/sources.ts';
+import { IDLE, type SourceState } from '../state/source.ts';
 import { createStore, type Store } from '../state/store.ts';
-import { flag, text, usePage, useProperties, useStore } from './page-context.ts';
+import { flag, text, useContent, usePage, useProperties, useStore, useWidget } from './page-context.ts';
 import { kindOf } from './registry.ts';
 import { RunsOf } from './runs-of.tsx';
 
 /** A widget in its place, with what can be said of its data: that they come, are old, failed or are not allowed. */
 export function Widget({ widgetKey }: { widgetKey: string }) {
-  const page = usePage();
-  const widget = page.widget(widgetKey);
+  const widget = useWidget(widgetKey);
   if (!widget) return <Notice tone="bad">This page names a widget that it does not have.</Notice>;
   if (widget.error) return <Refusal error={widget.error} what="This widget" />;
   return (
@@ -31,7 +30,7 @@ function Shown({ widget }: { widget: PlacedWidget }) {
   const { value, faults } = useProperties(widgetKey);
   const own = page.dataOf(widgetKey);
   const data = useStore(own ?? NO_DATA);
-  const read = useStates(useNamedQueries(widgetKey));
+  const read = useStates(useNamedQueries(widget));
   useEffect(() => {
     void page.fire(widgetKey, 'onLoad');
   }, [page, widgetKey]);
@@ -72,9 +71,14 @@ function Shown({ widget }: { widget: PlacedWidget }) {
 }
 
 /** The stores of queries that a widget's properties name. */
-function useNamedQueries(widgetKey: string): readonly Store<SourceState>[] {
+function useNamedQueries(widget: PlacedWidget): readonly Store<SourceState>[] {
   const page = usePage();
-  return useMemo(() => page.namedQueries(widgetKey).flatMap((alias) => page.query(alias) ?? []), [page, widgetKey]);
+  const { dataSources } = useContent().config;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the page reads the widget and its own queries, which change while it is edited
+  return useMemo(
+    () => page.namedQueries(widget.widgetKey).flatMap((alias) => page.query(alias) ?? []),
+    [page, widget, dataSources],
+  );
 }
 
 function useStates(stores: readonly Store<SourceState>[]): readonly SourceState[] {

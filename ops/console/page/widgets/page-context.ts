@@ -1,7 +1,9 @@
 import { createContext, useCallback, useContext, useSyncExternalStore } from 'react';
 import type { Outcome } from '../bindings/compile.ts';
-import { type PageState, propertiesID } from '../state/page-state.ts';
-import type { SourceState } from '../state/sources.ts';
+import type { PlacedWidget } from '../state/client.ts';
+import { type PageContent, propertiesID } from '../state/page-content.ts';
+import type { PageState } from '../state/page-state.ts';
+import type { SourceState } from '../state/source.ts';
 import type { Store } from '../state/store.ts';
 
 export const PageContext = createContext<PageState | null>(null);
@@ -10,6 +12,16 @@ export function usePage(): PageState {
   const page = useContext(PageContext);
   if (!page) throw new Error('A widget is drawn outside of a page');
   return page;
+}
+
+/** The content of the page, which is another one after each change while it is edited. */
+export function useContent(): PageContent {
+  return useStore(usePage().content);
+}
+
+export function useWidget(key: string): PlacedWidget | undefined {
+  const page = usePage();
+  return useSyncExternalStore(page.content.subscribe, () => page.widget(key));
 }
 
 export function useStore<T>(store: Store<T>): T {
