@@ -2,7 +2,7 @@ import { Button, Group, Menu, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useContext, useState } from 'react';
 import { referenceRead } from '../../../client/references.ts';
-import { IDLE, type SourceState } from '../../../page/state/sources.ts';
+import { IDLE, type SourceState } from '../../../page/state/source.ts';
 import { createStore } from '../../../page/state/store.ts';
 import { useStore } from '../../../page/widgets/page-context.ts';
 import { useTenantID } from '../../../ui/asset-title.tsx';

@@ -1,7 +1,7 @@
 import { Button, Stack, Text } from '@mantine/core';
 import { useContext, useMemo, useState } from 'react';
 import type { Schemas } from '../../../client/types.ts';
-import { propertiesID } from '../../../page/state/page-state.ts';
+import { propertiesID } from '../../../page/state/page-content.ts';
 import { wordsOfName } from '../../../ui/field-words.ts';
 import { isObject } from '../../../ui/is-object.ts';
 import { SchemaForm } from '../../../ui/schema-form.tsx';

@@ -12,7 +12,7 @@ export function nameableIn(document: PageDocument, page: PageState | undefined, 
   const sources = sourcesOf(document.config);
   const named = (root: Root, names: readonly { name: string; note?: string | undefined }[]): Named[] =>
     names.map((one) => ({ ...one, value: nowOf(root, one.name) }));
-  const { viewer } = page?.content ?? {};
+  const { viewer } = page?.content.get() ?? {};
   return {
     queries: named(
       'queries',
@@ -34,7 +34,7 @@ export function nameableIn(document: PageDocument, page: PageState | undefined, 
       [...namesOfWidgets(document)].map(([key, name]) => ({ name, note: document.widgets[key]?.title })),
     ),
     viewer: isObject(viewer) ? viewer : undefined,
-    page: page && { id: page.content.id, title: document.title, params: page.content.params },
+    page: page && { id: page.content.get().id, title: document.title, params: page.content.get().params },
     event,
   };
 }
