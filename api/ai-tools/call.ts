@@ -49,7 +49,7 @@ async function answerOf(call: ClaimedCall, { context, registry, signal }: CallSe
   if (!isJsonObject(input)) return refusal(400, 'The input is not one JSON object, or is too large');
   const identity = await identifyNow(context, call);
   const allowed = await registry.allowed(tenantID, identity);
-  if (name === SEARCH && call.sessionID) return search(allowed, input);
+  if (name === SEARCH && call.sessionID) return search(registry, allowed, input);
   if (name === DESCRIBE_TOOLS && !call.sessionID) return describe(allowed, input);
   const own = call.sessionID ? checkOwnTool(name, input) : undefined;
   if (own) return name === ASK_USER && own.status === 200 ? 'asked' : own;
@@ -80,9 +80,9 @@ const UNKNOWN = refusal(
   'The process that called this tool has ended, and it is not known what was done. Read the current state before you call it again.',
 );
 
-function search(allowed: readonly Tool[], input: JsonObject): ToolResult {
+function search(registry: ToolRegistry, allowed: readonly Tool[], input: JsonObject): ToolResult {
   const limit = typeof input.limit === 'number' ? Math.min(input.limit, 10) : 5;
-  const { status, body } = searchTools(allowed, { ...input, limit });
+  const { status, body } = searchTools(registry, allowed, { ...input, limit });
   const tools = (body.tools as Tool[]).map(({ name, description }) => ({
     name,
     description: description.slice(0, 600),

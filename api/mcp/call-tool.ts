@@ -68,7 +68,7 @@ async function findTools(
   { caller, identity, choice }: Session,
   { name, arguments: args = {} }: Asked['params'],
 ): Promise<CallToolResult> {
-  const { status, body } = searchTools(await registry.allowed(caller.tenantID, identity), args);
+  const { status, body } = searchTools(registry, await registry.allowed(caller.tenantID, identity), args);
   const shown = { content: [{ type: 'text' as const, text: foundText(body) }] };
   return status === 200 && (name === SEARCH || choice.kind === 'all') ? { ...shown, structuredContent: body } : shown;
 }

@@ -1673,7 +1673,7 @@ export interface paths {
         };
         /**
          * List data collection requests
-         * @description Returns the requests that the caller may answer, newest first: those of the workflows that the caller may execute, unless they name other approvers.
+         * @description Returns the questions of runs that wait for a person, approvals and forms, which the caller may answer, newest first: those of the workflows that the caller may execute, unless they name other approvers.
          *
          *     Permission: `workflow.execute`
          */
@@ -1741,7 +1741,7 @@ export interface paths {
         put?: never;
         /**
          * Answer a data collection request
-         * @description Sends the data a run waits for. The first answer counts. A request that names approvers takes it from them only.
+         * @description Approves or rejects, or sends the data that a run waits for. The first answer counts. A request that names approvers takes it from them only.
          *
          *     Permission: `workflow.execute`
          */
@@ -5269,7 +5269,7 @@ export interface paths {
         };
         /**
          * List the audit trail
-         * @description Returns what was done in the tenant, newest first: who, when, from where, with which outcome, and what it changed from what to what.
+         * @description Returns what was done in the tenant, newest first: who did it, when, from where, with which outcome, and what was changed from what to what.
          *
          *     Permission: `audit.list`
          */

@@ -21,7 +21,7 @@ const listAuditLogs = tenantRoute({
   path: '/audit',
   summary: 'List the audit trail',
   description:
-    'Returns what was done in the tenant, newest first: who, when, from where, with which outcome, and what it changed from what to what.',
+    'Returns what was done in the tenant, newest first: who did it, when, from where, with which outcome, and what was changed from what to what.',
   permission: 'audit.list',
   query: AuditList,
   isSecret: true,

@@ -13,7 +13,7 @@ export const listCollectionRequests = tenantRoute({
   path: '/workflows/data-collection',
   summary: 'List data collection requests',
   description:
-    'Returns the requests that the caller may answer, newest first: those of the workflows that the caller may execute, unless they name other approvers.',
+    'Returns the questions of runs that wait for a person, approvals and forms, which the caller may answer, newest first: those of the workflows that the caller may execute, unless they name other approvers.',
   permission: 'workflow.execute',
   filter: true,
   query: CollectionRequestList,

@@ -12,7 +12,7 @@ export const submitCollection = tenantRoute({
   path: '/workflows/data-collection/:collectionRequestID/submit',
   summary: 'Answer a data collection request',
   description:
-    'Sends the data a run waits for. The first answer counts. A request that names approvers takes it from them only.',
+    'Approves or rejects, or sends the data that a run waits for. The first answer counts. A request that names approvers takes it from them only.',
   permission: 'workflow.execute',
   filter: true,
   params: CollectionRequestID,

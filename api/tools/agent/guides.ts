@@ -1,5 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { AppError } from '#shared/core/errors.ts';
+import { WordIndex } from '../word-index.ts';
 import type { AgentTool } from './define.ts';
 import { success, text } from './define.ts';
 
@@ -47,26 +48,14 @@ interface Section {
 const MAX_SECTION = 1_500;
 const MAX_SECTIONS = 10;
 
+let index: Promise<WordIndex<Section>> | undefined;
+
 /** Sections of the guides that match best, best first. */
 async function searchGuides(query: string, limit: number): Promise<Section[]> {
-  const words = (
-    query
-      .slice(0, 200)
-      .toLowerCase()
-      .match(/[a-z0-9_]{2,}/g) ?? []
-  ).slice(0, 20);
-  const sections = (await listGuides()).flatMap(sectionsOf);
-  const lower = sections.map((section) => ({ section, body: section.text.toLowerCase() }));
-  const rarity = words.map((word) => {
-    const having = lower.filter(({ body }) => body.includes(word)).length;
-    return having === 0 ? 0 : Math.log(1 + lower.length / having);
-  });
-  return lower
-    .map(({ section, body }) => ({ section, score: scoreOf(section, body, { words, rarity }) }))
-    .filter(({ score }) => score > 0)
-    .sort((one, other) => other.score - one.score)
-    .slice(0, limit)
-    .map(({ section }) => section);
+  index ??= listGuides().then(
+    (guides) => new WordIndex(guides.flatMap(sectionsOf), ['heading', 'text'], { heading: 3 }),
+  );
+  return (await index).find(query).slice(0, limit);
 }
 
 function sectionsOf({ name, title, text: whole }: Guide): Section[] {
@@ -74,15 +63,6 @@ function sectionsOf({ name, title, text: whole }: Guide): Section[] {
     const heading = /^#{2,3} (.+)$/m.exec(part)?.[1];
     return { guide: name, heading: heading === undefined ? title : `${title}: ${heading}`, text: part };
   });
-}
-
-function scoreOf({ heading }: Section, body: string, by: { words: readonly string[]; rarity: readonly number[] }) {
-  const head = heading.toLowerCase();
-  const points = by.words.map((word, index) => {
-    const found = (head.includes(word) ? 3 : 0) + (body.includes(word) ? 1 : 0);
-    return found * (by.rarity[index] ?? 0);
-  });
-  return points.reduce((sum, each) => sum + each, 0);
 }
 
 export const searchDocs: AgentTool = {

@@ -294,6 +294,20 @@ test('assets that are found say that there may be more of a type', async () => {
   expect((await ask(client, 'find_assets', { query: 'invoice' })).text).not.toContain('there may be more');
 });
 
+test.each([
+  ['questions of runs that wait for a person', 'list_collection_requests'],
+  ['approve or reject a request', 'submit_collection_request'],
+  ['audit trail of who changed what', 'list_audit_logs'],
+  ['publishing a draft', 'publish_workflow_version'],
+  ['schedules of cron jobs', 'list_cron_jobs'],
+  ['invite a user', 'add_tenant_user'],
+  ['resend dead letters', 'redrive_listener_event'],
+  ['revoke an API key', 'delete_api_key'],
+])('"%s" finds %s', async (query, name) => {
+  await using client = await connect();
+  expect((await ask(client, 'find_tools', { query })).text.match(/^[a-z_]+(?=: )/gm)).toContain(name);
+});
+
 test('other tools are found by words and called, and the documentation answers', async () => {
   await using client = await connect();
   const found = await ask(client, 'find_tools', { query: 'dead letter redrive', limit: 2 });
