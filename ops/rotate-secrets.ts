@@ -49,7 +49,8 @@ async function report(pool: Pool, secrets: KeyRing): Promise<void> {
   for await (const { column, id, tenantID, path, keyID } of findUnreadable(pool, secrets)) {
     counts.set(column.kind, (counts.get(column.kind) ?? 0) + 1);
     const field = path.length > 0 ? ` ${path.join('.')}` : '';
-    console.log(`${column.kind} ${id}${field}, tenant ${tenantID}: sealed with the key ${keyID}`);
+    const owner = tenantID === null ? '' : `, tenant ${tenantID}`;
+    console.log(`${column.kind} ${id}${field}${owner}: sealed with the key ${keyID}`);
   }
   console.log(
     counts.size === 0

@@ -33,6 +33,7 @@ import { createRequestCount } from '../http/limits/rate-limit.ts';
 import { createRefusals } from '../http/limits/refusals.ts';
 import { createExecutableVersions } from '../runs/executable-versions.ts';
 import { createPausedQueues } from '../runs/paused-queues.ts';
+import { openSignIn } from '../sign-in/sign-in.ts';
 import { createAwaitedRuns } from '../streams/awaited-runs.ts';
 import { createChatStreams } from '../streams/chat-streams.ts';
 import { createEventStreams } from '../streams/event-streams.ts';
@@ -75,10 +76,15 @@ export async function createApiContext(config: Config, logger: Logger): Promise<
   const producer = { ...jobs, request: rpc.request };
   const runs = createRuns({ pool, dispatchPool, producer, messages, logger });
   const devIssuer = await openDevIssuer(config, pool);
-  const issuer = config.auth.issuer ?? devIssuer?.issuer;
+  const signIn = config.auth.isBuiltIn
+    ? resources.use(await openSignIn({ config, pool, secrets, backplane, logger }))
+    : undefined;
+  const issuer = signIn?.issuer.storedAs ?? config.auth.issuer ?? devIssuer?.issuer;
   if (issuer) await rememberIssuer(pool, issuer);
   if (config.auth.testBypass) resources.use(warnOfBypass(logger));
-  const authenticator = resources.use(createAuthenticator(config.auth, { pool, logger, devIssuer }));
+  const authenticator = resources.use(
+    createAuthenticator(config.auth, { pool, logger, ownIssuer: signIn?.issuer ?? devIssuer }),
+  );
   const operators = createOperators({ pool, backplane, logger });
   const watch = resources.use(createRunWatch({ pool, backplane, logger }));
 
@@ -101,7 +107,7 @@ export async function createApiContext(config: Config, logger: Logger): Promise<
     messaging: { backplane, producer },
     secrets,
     files: createStoredFiles(pool, config.files),
-    access: { authenticator, operators, policy, toolRights: createToolRights(), devIssuer },
+    access: { authenticator, operators, policy, toolRights: createToolRights(), devIssuer, signIn },
     runs: {
       ...runs,
       executableVersion: createExecutableVersions(pool),

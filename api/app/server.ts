@@ -2,6 +2,7 @@ import { createServer as createHTTPServer, type RequestListener, type Server } f
 import express, { type Express } from 'express';
 import helmet from 'helmet';
 import { runCooperatively } from '#shared/concurrency/cooperative.ts';
+import { SIGN_IN_PATH } from '#shared/process/config.ts';
 import type { ApiContext } from '../context/context.ts';
 import { consolePages } from '../http/console/console.ts';
 import { describingRoutes } from '../http/openapi/describe-routes.ts';
@@ -64,6 +65,8 @@ export function createApp(context: ApiContext, groups: readonly RouteGroup<ApiCo
   app.get('/asyncapi.json', (request, response) => void response.json(describeEvents(request.get('host'))));
   app.use('/docs', reference(document));
   app.use('/console', consolePages(context.config));
+  const { signIn } = context.access;
+  if (signIn) app.use(SIGN_IN_PATH, signIn.serve);
   mount(
     app,
     served.flatMap(({ routes }) => routes),

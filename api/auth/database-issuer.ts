@@ -29,7 +29,7 @@ export async function requireDevelopmentDatabase(pool: Pool): Promise<void> {
   if (found)
     throw new Error(
       `The database has run with the identity provider ${found.issuer}, so the development issuer, which signs in ` +
-        'any e-mail address, does not start on it. Set AUTH_ISSUER and AUTH_AUDIENCE, or use another database.',
+        'any e-mail address, does not start on it. Set AUTH_ISSUER and AUTH_AUDIENCE, or AUTH=builtin, or use another database.',
     );
 }
 

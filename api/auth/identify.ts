@@ -59,16 +59,16 @@ export interface Authenticator {
 interface Dependencies {
   pool: Pool;
   logger: Logger;
-  /** The embedded issuer, which takes the place of a provider. */
-  devIssuer?: TrustedIssuer | undefined;
+  /** An issuer in this process, which takes the place of a provider. */
+  ownIssuer?: TrustedIssuer | undefined;
 }
 
 /** Disposing it writes the last uses of users and keys; before that, the pool must not end. */
 export function createAuthenticator(
   config: AuthConfig,
-  { pool, logger, devIssuer }: Dependencies,
+  { pool, logger, ownIssuer }: Dependencies,
 ): Authenticator & AsyncDisposable {
-  const checked = createVerifier(config, { devIssuer, logger });
+  const checked = createVerifier(config, { ownIssuer, logger });
   const verify = config.testBypass ? bypassing(checked) : checked;
   const visits = createNotes((userIDs) => noteSeen(pool, userIDs), logger);
   const keyUses = createNotes((keyIDs) => noteKeyUse(pool, keyIDs), logger);
@@ -111,9 +111,9 @@ export function createAuthenticator(
 
 function createVerifier(
   { issuer, audience, jwksURL }: AuthConfig,
-  { devIssuer, logger }: Pick<Dependencies, 'devIssuer' | 'logger'>,
+  { ownIssuer, logger }: Pick<Dependencies, 'ownIssuer' | 'logger'>,
 ): VerifyToken {
-  if (devIssuer) return createTokenVerifier(devIssuer);
+  if (ownIssuer) return createTokenVerifier(ownIssuer);
   if (issuer && audience) return createTokenVerifier(createRemoteIssuer({ issuer, audience, jwksURL }, logger));
   logger.warn('neither AUTH_ISSUER nor DEV_ISSUER_KEY_FILE is set: no user can sign in');
   return () => Promise.reject(notFound('No identity provider is configured'));

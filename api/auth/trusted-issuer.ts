@@ -8,6 +8,8 @@ export interface TrustedIssuer {
   issuer: string;
   audience: string;
   keys: JWTVerifyGetKey;
+  /** The name under which its users are stored; absent: the issuer. The address of our own issuer may change. */
+  storedAs?: string;
 }
 
 interface Provider {

@@ -37,7 +37,7 @@ interface Verified {
   expiresAt: number;
 }
 
-export function createTokenVerifier({ issuer, audience, keys }: TrustedIssuer): VerifyToken {
+export function createTokenVerifier({ issuer, audience, keys, storedAs = issuer }: TrustedIssuer): VerifyToken {
   const trusted = new LRUCache<string, Verified>({
     ...maxEntries(maxTrusted),
     ttl: trustMs,
@@ -54,7 +54,7 @@ export function createTokenVerifier({ issuer, audience, keys }: TrustedIssuer): 
     }
 
     const payload = await verify(token);
-    const person = readPerson(payload);
+    const person = { ...readPerson(payload), issuer: storedAs };
     trusted.set(digest, { person, expiresAt: (payload.exp ?? 0) * 1_000 });
     return person;
   };

@@ -25,6 +25,7 @@ import type { RequestCount } from '../http/limits/rate-limit.ts';
 import type { Refusals } from '../http/limits/refusals.ts';
 import type { ReadExecutableVersion } from '../runs/executable-versions.ts';
 import type { PausedQueues } from '../runs/paused-queues.ts';
+import type { SignIn } from '../sign-in/sign-in.ts';
 import type { AwaitedRuns } from '../streams/awaited-runs.ts';
 import type { ChatStreams } from '../streams/chat-streams.ts';
 import type { EventStreams } from '../streams/event-streams.ts';
@@ -57,6 +58,8 @@ export interface AccessServices {
   toolRights: ReturnType<typeof createToolRights>;
   /** On a developer's machine only. */
   devIssuer?: DevIssuer | undefined;
+  /** With AUTH=builtin only. */
+  signIn?: SignIn | undefined;
 }
 
 /** Starting runs, sending them events and answers, and waiting for their ends. */

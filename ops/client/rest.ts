@@ -14691,6 +14691,7 @@ export interface components {
          * @example {
          *       "issuer": "https://login.example.com/",
          *       "clientID": "gantry",
+         *       "isBuiltIn": false,
          *       "hasDevelopmentIssuer": false
          *     }
          */
@@ -14699,6 +14700,8 @@ export interface components {
             issuer: string | null;
             /** @description The client for which the provider issues ID tokens: their audience */
             clientID: string | null;
+            /** @description The provider is this service itself: its issuer also has the pages `/account` and `/sign-out` */
+            isBuiltIn: boolean;
             /** @description `POST /dev/token` issues tokens on the machine of the server */
             hasDevelopmentIssuer: boolean;
         };
@@ -19105,6 +19108,7 @@ export interface operations {
                      *       "signIn": {
                      *         "issuer": "https://login.example.com/",
                      *         "clientID": "gantry",
+                     *         "isBuiltIn": false,
                      *         "hasDevelopmentIssuer": false
                      *       }
                      *     }

@@ -18,7 +18,7 @@ const packageRules = [
   only(
     'express-only-at-the-door',
     ['express', '@bull-board/express'],
-    '^api/(http|mcp|auth|tools|app)/|^ops/(board|board/.*|bench/.*)\\.ts',
+    '^api/(http|mcp|auth|sign-in|tools|app)/|^ops/(board|board/.*|bench/.*)\\.ts',
   ),
   only('casbin-only-in-policy', ['casbin'], '^shared/access/policy/|^ops/bench/'),
   only(
@@ -40,9 +40,15 @@ const packageRules = [
   ),
   only(
     'messaging-only-in-its-connectors',
-    ['nodemailer', 'imapflow', '@nats-io', 'amqplib', 'mqtt-packet'],
+    ['imapflow', '@nats-io', 'amqplib', 'mqtt-packet'],
     '^workers/(datasources/connectors|triggers/listeners/sources)/',
   ),
+  only(
+    'mail-only-in-its-connector-and-the-sign-in',
+    ['nodemailer'],
+    '^workers/datasources/connectors/|^api/sign-in/mail\\.ts',
+  ),
+  only('sign-in-only-in-its-room', ['oidc-provider', '@simplewebauthn', 'otpauth', 'uqr'], '^api/sign-in/'),
   only(
     'drivers-of-listeners-only-in-their-sources',
     ['pg-logical-replication', 'graphql-ws', 'postal-mime'],
@@ -85,7 +91,7 @@ const packageRules = [
   ),
   only('files-of-the-console-only-in-the-api', ['sirv'], '^api/http/console/console\\.ts'),
   only('headers-only-in-servers', ['helmet', 'cors', 'proxy-addr'], '^api/(http/|mcp/|app/)|^ops/board\\.ts'),
-  only('tokens-only-in-auth', ['jose'], '^api/auth/'),
+  only('tokens-only-in-auth', ['jose'], '^api/(auth|sign-in)/'),
   only('rate-limits-only-in-the-backplane', ['rate-limiter-flexible'], '^shared/messaging/backplane/'),
   only('pino-only-in-the-logger', ['pino'], '^shared/core/logger\\.ts'),
   only('prom-client-only-in-metrics', ['prom-client'], '^shared/core/metrics\\.ts'),

@@ -7,6 +7,7 @@ module.exports = {
     'audit',
     'http',
     'pages',
+    'sign-in',
     'ai',
     'graphs',
     'runs',

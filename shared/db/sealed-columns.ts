@@ -11,6 +11,8 @@ export interface SealedColumn {
   of?: string;
   /** For `json`: the column with the type of the datasource whose options these are. Its schema declares which fields are secrets. */
   datasourceType?: string;
+  /** Rows that belong to the deployment, and to no tenant. */
+  isOfDeployment?: true;
 }
 
 /** All columns with sealed values. Their writers and the rotation of keys take the context from here. */
@@ -83,6 +85,22 @@ export const sealedColumns = {
     column: 'request',
     type: 'text',
     context: (id) => `import_job:${id}:request`,
+  },
+  signInKey: {
+    kind: 'key of the built-in sign-in',
+    table: 'sign_in_key',
+    column: 'secret',
+    type: 'text',
+    context: (id) => `sign_in_key:${id}:secret`,
+    isOfDeployment: true,
+  },
+  totpSecret: {
+    kind: 'second factor of an account',
+    table: 'sign_in_account',
+    column: 'totp_secret',
+    type: 'text',
+    context: (id) => `sign_in_account:${id}:totpSecret`,
+    isOfDeployment: true,
   },
 } satisfies Record<string, SealedColumn>;
 

@@ -8,6 +8,8 @@ import type { BackplaneConfig } from '../messaging/backplane/types.ts';
 import { EmbeddedEnvironment, Environment } from './environment.ts';
 
 const DAY_MS = 86_400_000;
+/** Where the API serves the built-in sign-in. Its issuer is the public URL with this path. */
+export const SIGN_IN_PATH = '/sign-in';
 
 export type EmbeddedConfig = ReturnType<typeof readEmbeddedConfig>;
 
@@ -70,12 +72,13 @@ export function readConfig(env: Record<string, string | undefined> = process.env
     board: { host: e.HOST, port: e.BOARD_PORT, openOnLoopback: e.BOARD_OPEN_ON_LOOPBACK },
     mcp: { host: e.HOST, port: e.MCP_PORT, publicURL: e.MCP_PUBLIC_URL },
     auth: {
-      issuer: e.AUTH_ISSUER,
-      audience: e.AUTH_AUDIENCE,
+      ...readIssuer(e),
       jwksURL: e.AUTH_JWKS_URL,
       devIssuerKeyFile: e.DEV_ISSUER_KEY_FILE,
       testBypass: e.AUTH_TEST_BYPASS,
     },
+    mail: readMail(e),
+    tenantCreation: e.TENANT_CREATION,
     apiKeys: { defaultDays: e.API_KEY_DEFAULT_DAYS },
     auditFlushMs: e.AUDIT_BUFFER_SECONDS * 1000,
     requestsPerMinute: { apiKey: e.API_KEY_REQUESTS_PER_MINUTE, user: e.USER_REQUESTS_PER_MINUTE },
@@ -167,13 +170,41 @@ const notInProduction = ['DEV_ISSUER_KEY_FILE', 'BOARD_OPEN_ON_LOOPBACK', 'AUTH_
 function checkProduction(e: z.output<typeof Environment>): void {
   for (const name of notInProduction)
     if (e[name]) throw new Error(`Configuration: ${name} must not be set in production`);
-  if (!e.AUTH_ISSUER) throw new Error('Configuration: AUTH_ISSUER is required in production');
+  if (!e.AUTH_ISSUER && !e.AUTH)
+    throw new Error('Configuration: AUTH_ISSUER, or AUTH=builtin, is required in production');
   // Over http, anyone on the way could exchange the keys that tokens are checked with.
   for (const name of ['AUTH_ISSUER', 'AUTH_JWKS_URL'] as const)
     if (e[name] && !e[name].startsWith('https:'))
       throw new Error(`Configuration: ${name} must begin with https:// in production`);
   if (e.SECRETS_KEYS.length === 0)
     throw new Error('Configuration: SECRETS_KEYS is required in production (<keyID>:<base64 of 32 bytes>)');
+}
+
+/** Who signs users in: a provider, this service itself, or nothing. */
+function readIssuer(e: z.output<typeof Environment>) {
+  const isBuiltIn = e.AUTH === 'builtin' && !e.AUTH_ISSUER;
+  if (!isBuiltIn) return { issuer: e.AUTH_ISSUER, audience: e.AUTH_AUDIENCE, isBuiltIn };
+  checkBuiltin(e);
+  return { issuer: `${e.PUBLIC_URL}${SIGN_IN_PATH}`, audience: e.AUTH_AUDIENCE ?? 'gantry', isBuiltIn };
+}
+
+function readMail({ SMTP_URL: url, MAIL_FROM: from }: z.output<typeof Environment>) {
+  return url && from ? { url, from } : null;
+}
+
+/** Passwords and cookies cross the network, so only a browser on the same machine may do without https. */
+function checkBuiltin(e: z.output<typeof Environment>): void {
+  if (e.DEV_ISSUER_KEY_FILE) throw new Error('Configuration: DEV_ISSUER_KEY_FILE and AUTH=builtin exclude each other');
+  if (!e.PUBLIC_URL) throw new Error('Configuration: PUBLIC_URL is required with AUTH=builtin');
+  const { protocol, hostname } = new URL(e.PUBLIC_URL);
+  if (protocol !== 'https:' && !/^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname))
+    throw new Error(
+      'Configuration: PUBLIC_URL must begin with https:// with AUTH=builtin, except on a loopback address',
+    );
+  if (e.SECRETS_KEYS.length === 0)
+    throw new Error('Configuration: SECRETS_KEYS is required with AUTH=builtin, to seal the keys that sign tokens');
+  if (Boolean(e.SMTP_URL) !== Boolean(e.MAIL_FROM))
+    throw new Error('Configuration: SMTP_URL and MAIL_FROM go together: set both or neither');
 }
 
 function checkOAuth({ NODE_ENV, PUBLIC_URL, OAUTH_PROVIDERS }: z.output<typeof Environment>): void {

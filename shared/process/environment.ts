@@ -70,11 +70,19 @@ export const Environment = z.object({
     error: 'must be addresses, networks such as 10.0.0.0/8, or loopback, linklocal, uniquelocal',
   }),
   BODY_LIMIT_BYTES: NumberText(z.int().positive()).prefault(5 * 1024 * 1024),
+  /** `builtin`: users sign in at this service itself, with an account that it stores. AUTH_ISSUER, if set, comes first. */
+  AUTH: z.literal('builtin').optional(),
   AUTH_ISSUER: z.url().optional(),
   AUTH_AUDIENCE: z.string().optional(),
   AUTH_JWKS_URL: z.url().optional(),
   /** File holding the development issuer's signing key; set by the embedded mode only. */
   DEV_ISSUER_KEY_FILE: z.string().optional(),
+  /** Server that sends the mails of the built-in sign-in: `smtp://user:password@host:587`, or `smtps://…:465`. */
+  SMTP_URL: z.url({ protocol: /^smtps?$/, error: 'must be a URL that begins with smtp:// or smtps://' }).optional(),
+  /** Sender of those mails, such as `Gantry <gantry@example.com>`. */
+  MAIL_FROM: z.string().min(3).max(320).optional(),
+  /** Who may create tenants: any user, or only those whose address is that of an operator. */
+  TENANT_CREATION: z.enum(['anyone', 'operators']).default('anyone'),
   /** For tests only: `Bearer test:<email>` signs in without a check. Refused in production; the log warns of it. */
   AUTH_TEST_BYPASS: z.stringbool().default(false),
   /** Lifetime in days of an API key whose creator names none. */

@@ -12,11 +12,12 @@ export interface UnreadableSecret extends UnreadableField {
   column: SealedColumn;
   /** The id of the row. */
   id: string;
-  tenantID: string;
+  /** Null: it is the deployment's own. */
+  tenantID: string | null;
 }
 
 interface Row extends SealedRow {
-  tenantID: string;
+  tenantID: string | null;
   type: string | null;
 }
 
@@ -35,9 +36,13 @@ export async function* findUnreadable(
 }
 
 function rowsOf(pool: Pick<Pool, 'query'>, column: SealedColumn): AsyncGenerator<Row, void, void> {
-  const { table, datasourceType = 'null' } = column;
+  const { table, datasourceType = 'null', isOfDeployment } = column;
   const tenant = table === 'tenant' ? 'id' : 'tenant_id';
-  return sealedRows<Row>(pool, column, `, ${tenant} as "tenantID", ${datasourceType} as type`);
+  return sealedRows<Row>(
+    pool,
+    column,
+    `, ${isOfDeployment ? 'null' : tenant} as "tenantID", ${datasourceType} as type`,
+  );
 }
 
 function unreadableIn({ of, value, type }: Row, column: SealedColumn, secrets: KeyRing): UnreadableField[] {

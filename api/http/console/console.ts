@@ -38,8 +38,8 @@ export function openConsole(
   details: object = {},
 ) {
   const isHTTPS = publicURL?.startsWith('https:') ?? false;
-  // The page of the board signs operators in itself, without a provider.
-  const findProvider = createProviderOrigins(name === 'index.html' ? auth.issuer : undefined);
+  // The page of the board signs operators in itself, without a provider. The built-in one is of this origin.
+  const findProvider = createProviderOrigins(name === 'index.html' && !auth.isBuiltIn ? auth.issuer : undefined);
   let built: Built | undefined;
   // The build of `npm start` may end after the start of the API.
   const load = async () => {

@@ -7,6 +7,7 @@ import { pageOf } from './page.ts';
 const OPENED: readonly { path: RegExp; title: string }[] = [
   { path: new RegExp(`^${FORMS_PATH}(?:[/?]|$)`, 'i'), title: 'This form cannot be answered' },
   { path: /^\/api\/v1\/oauth\/[^/]+\/callback(?:[/?]|$)/i, title: 'Not connected' },
+  { path: /^\/sign-in(?:[/?]|$)/i, title: 'This cannot be shown' },
   { path: /^\/console(?:[/?]|$)/i, title: 'The console cannot be shown' },
 ];
 

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { HTML, html } from './html.ts';
 import { iconLink } from './icon.ts';
 
-const style = `
+const plainStyle = `
 :root { color-scheme: light dark }
 body { font: 1rem/1.5 system-ui, sans-serif; margin: 3rem auto; max-width: 32rem; padding: 0 1rem; overflow-wrap: anywhere }
 label { display: block; margin: 1rem 0 } input, select, textarea { box-sizing: border-box; font: inherit; width: 100% }
@@ -13,6 +13,11 @@ interface Page {
   title: string;
   content: HTML;
   script?: string;
+  style?: string;
+  /** Where the answer to its forms may lead the browser, besides this site. */
+  leadsTo?: readonly string[];
+  /** Given: the content is in an element `main` of this class. */
+  mainClass?: string;
 }
 
 interface SentPage {
@@ -21,15 +26,15 @@ interface SentPage {
 }
 
 /** The text of a page, and the headers that it is sent with. Its policy lets it run its own script, and send forms to its own site. */
-export function pageOf({ title, content, script }: Page): SentPage {
+export function pageOf({ title, content, script, style = plainStyle, leadsTo = [], mainClass }: Page): SentPage {
   const policy = [
     "default-src 'none'",
     `script-src ${script === undefined ? "'none'" : digest(script)}`,
     `style-src ${digest(style)}`,
-    "img-src 'self'",
+    "img-src 'self' data:",
     "connect-src 'self'",
     "base-uri 'none'",
-    "form-action 'self'",
+    ["form-action 'self'", ...leadsTo].join(' '),
     "frame-ancestors 'none'",
   ].join('; ');
   const { text } = html`<!doctype html>
@@ -43,8 +48,10 @@ ${iconLink}
 <style>${new HTML(style)}</style>
 </head>
 <body>
+${mainClass !== undefined && html`<main class="${mainClass}">`}
 <h1>${title}</h1>
 ${content}
+${mainClass !== undefined && html`</main>`}
 ${script !== undefined && html`<script>${new HTML(script)}</script>`}
 </body>
 </html>

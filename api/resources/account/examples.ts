@@ -23,5 +23,6 @@ export const exampleUserConfig = {
 export const exampleSignIn = {
   issuer: 'https://login.example.com/',
   clientID: 'gantry',
+  isBuiltIn: false,
   hasDevelopmentIssuer: false,
 };

@@ -22,8 +22,9 @@ export const accountRoutes = [
     response: z.object({ signIn: SignIn }),
 
     async handle(_request, { config: { auth }, access: { devIssuer } }) {
-      const { issuer = null, audience = null } = auth;
-      return { signIn: { issuer, clientID: issuer && audience, hasDevelopmentIssuer: devIssuer !== undefined } };
+      const { issuer = null, audience = null, isBuiltIn } = auth;
+      const hasDevelopmentIssuer = devIssuer !== undefined;
+      return { signIn: { issuer, clientID: issuer && audience, isBuiltIn, hasDevelopmentIssuer } };
     },
   }),
 

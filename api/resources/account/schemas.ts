@@ -40,6 +40,9 @@ export const SignIn = z
       .nullable()
       .describe('URL of the OpenID Connect provider; null: the development issuer of `POST /dev/token`, or none'),
     clientID: z.string().nullable().describe('The client for which the provider issues ID tokens: their audience'),
+    isBuiltIn: z
+      .boolean()
+      .describe('The provider is this service itself: its issuer also has the pages `/account` and `/sign-out`'),
     hasDevelopmentIssuer: z.boolean().describe('`POST /dev/token` issues tokens on the machine of the server'),
   })
   .meta({ id: 'SignIn', examples: [exampleSignIn] });

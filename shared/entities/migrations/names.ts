@@ -92,4 +92,5 @@ export const migrationNames = [
   'Migration20261128100000_SecretKeys',
   'Migration20261128140000_ListenerRefusals',
   'Migration20261128210000_OfferedTools',
+  'Migration20261129090000_SignIn',
 ] as const;

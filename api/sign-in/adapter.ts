@@ -1,0 +1,109 @@
+import { hash } from 'node:crypto';
+import type { Request } from 'express';
+import Provider, { type Adapter, type AdapterPayload, errors } from 'oidc-provider';
+import type { Pool } from '#shared/db/pool.ts';
+
+/**
+ * For this long a refresh token may be used again: its answer may have been lost, and a tab that was duplicated has the same one.
+ * After that, a second use ends the sign-in, since one of the two users is a thief.
+ */
+const REUSE_SECONDS = 10;
+
+interface Row {
+  payload: string;
+  consumed: number | null;
+}
+
+/** What oidc-provider remembers, in Postgres: every API process reads the same, and a restart loses nothing. */
+export function postgresAdapter(pool: Pool): (kind: string) => Adapter {
+  return (kind) => {
+    const graceSeconds = kind === 'RefreshToken' ? REUSE_SECONDS : 0;
+
+    async function findBy(column: 'id' | 'uid', value: Buffer | string): Promise<Row | undefined> {
+      const { rows } = await pool.query<Row>(
+        `select payload, extract(epoch from consumed_at + make_interval(secs => $3))::float8 as consumed
+         from sign_in_record where kind = $1 and ${column} = $2 and expires_at > now()`,
+        [kind, value, graceSeconds],
+      );
+      return rows[0];
+    }
+
+    return {
+      async upsert(id, payload, expiresIn) {
+        const { ipAddress, userAgent } = kind === 'Session' ? clientOf() : { ipAddress: null, userAgent: null };
+        const { jti: _id, ...stored } = withoutCookie(payload);
+        await pool.query(UPSERT, [
+          kind,
+          digest(id),
+          JSON.stringify(stored),
+          payload.accountId ?? null,
+          payload.grantId ?? null,
+          payload.uid ?? null,
+          payload.sessionUid ?? null,
+          ipAddress,
+          userAgent,
+          expiresIn,
+        ]);
+      },
+      async find(id) {
+        const row = await findBy('id', digest(id));
+        return row && withID(row, id);
+      },
+      async findByUid(uid) {
+        // Only whether the session lives is asked with it; a cookie is never answered, so the id may stay unknown.
+        const row = await findBy('uid', uid);
+        return row && withID(row, uid);
+      },
+      findByUserCode: () => Promise.resolve(undefined),
+      async consume(id) {
+        const { rowCount } = await pool.query(
+          `update sign_in_record set consumed_at = coalesce(consumed_at, now())
+           where kind = $1 and id = $2 and (consumed_at is null or consumed_at > now() - make_interval(secs => $3))`,
+          [kind, digest(id), graceSeconds],
+        );
+        // Of two uses at once, one only counts.
+        if (rowCount === 0) throw new errors.InvalidGrant('already used');
+      },
+      async destroy(id) {
+        await pool.query('delete from sign_in_record where kind = $1 and id = $2', [kind, digest(id)]);
+      },
+      async revokeByGrantId(grantID) {
+        await pool.query('delete from sign_in_record where kind = $1 and grant_id = $2', [kind, grantID]);
+      },
+    };
+  };
+}
+
+/** The cookie of a session is in the interaction too, where nothing needs it. */
+function withoutCookie(payload: AdapterPayload): AdapterPayload {
+  const { session } = payload;
+  if (!session?.cookie) return payload;
+  const { cookie: _cookie, ...rest } = session;
+  return { ...payload, session: rest as typeof session };
+}
+
+function withID({ payload, consumed }: Row, jti: string): AdapterPayload {
+  const isConsumed = consumed !== null && consumed <= Date.now() / 1_000;
+  return { ...(JSON.parse(payload) as AdapterPayload), jti, ...(isConsumed && { consumed }) };
+}
+
+/** The browser for which the provider acts. */
+function clientOf(): { ipAddress: string | null; userAgent: string | null } {
+  const request = Provider.ctx?.req as Request | undefined;
+  return {
+    ipAddress: request?.ip ?? null,
+    userAgent: request?.headers['user-agent']?.slice(0, 500) ?? null,
+  };
+}
+
+function digest(id: string): Buffer {
+  return hash('sha256', id, 'buffer');
+}
+
+const UPSERT = `
+insert into sign_in_record (kind, id, payload, account_id, grant_id, uid, session_uid, ip_address, user_agent, expires_at)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9, now() + make_interval(secs => $10))
+on conflict (kind, id) do update set
+  payload = excluded.payload, account_id = excluded.account_id, grant_id = excluded.grant_id, uid = excluded.uid,
+  session_uid = excluded.session_uid, ip_address = excluded.ip_address, user_agent = excluded.user_agent,
+  expires_at = excluded.expires_at`;

@@ -1,0 +1,170 @@
+import Provider, { type ClientMetadata, errors, interactionPolicy, type KoaContextWithOIDC } from 'oidc-provider';
+import type { Pool } from '#shared/db/pool.ts';
+import { SIGN_IN_PATH } from '#shared/process/config.ts';
+import { findAccount } from './accounts.ts';
+import { postgresAdapter } from './adapter.ts';
+import { sendProviderError, sendSignedOut, sendSignOut } from './provider-pages.ts';
+import type { KeySet } from './signing-keys.ts';
+
+/** A session ends this long after the password was given, used or not (NIST SP 800-63B-4, AAL2). */
+export const SESSION_SECONDS = 86_400;
+/** A token cannot be revoked, so it is valid for a short time; the console renews it. */
+const TOKEN_SECONDS = 600;
+const INTERACTION_SECONDS = 1_800;
+
+interface ProviderOptions {
+  issuer: string;
+  publicURL: string;
+  clientID: string;
+  /** Address of the MCP service, for which programs of users may ask tokens. */
+  mcpURL: string | undefined;
+  keys: KeySet;
+  pool: Pool;
+}
+
+export function accountURI(publicURL: string): string {
+  return `${publicURL}${SIGN_IN_PATH}/account`;
+}
+
+/** OpenID Connect for one client, the console. A change of the keys takes a new provider; what it remembers is in Postgres. */
+export function createProvider({ issuer, publicURL, clientID, mcpURL, keys, pool }: ProviderOptions): Provider {
+  const isHTTPS = publicURL.startsWith('https:');
+  const cookie = { httpOnly: true, sameSite: 'lax', secure: isHTTPS, signed: true } as const;
+  const prefix = isHTTPS ? '__Secure-gantry' : 'gantry';
+
+  const provider = new Provider(issuer, {
+    adapter: postgresAdapter(pool),
+    clients: [
+      {
+        client_id: clientID,
+        client_name: 'Gantry',
+        token_endpoint_auth_method: 'none',
+        redirect_uris: [`${publicURL}/console/signed-in`, accountURI(publicURL)],
+        post_logout_redirect_uris: [`${publicURL}/console/`],
+        response_types: ['code'],
+        grant_types: ['authorization_code', 'refresh_token'],
+      } as ClientMetadata,
+    ],
+    jwks: { keys: keys.jwks as never },
+    clientAuthMethods: ['none'],
+    responseTypes: ['code'],
+    subjectTypes: ['public'],
+    scopes: ['openid', 'email', 'profile', 'offline_access'],
+    claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: [] },
+    // The API reads the address from the ID token.
+    conformIdTokenClaims: false,
+    pkce: { required: () => true },
+    clientBasedCORS: () => false,
+    cookies: {
+      keys: keys.cookieSecrets,
+      names: { session: `${prefix}-session`, interaction: `${prefix}-sign-in`, resume: `${prefix}-resume` },
+      long: { ...cookie, path: `${new URL(publicURL).pathname.replace(/\/$/, '')}${SIGN_IN_PATH}` },
+      short: cookie,
+    },
+    features: {
+      devInteractions: { enabled: false },
+      revocation: { enabled: true },
+      rpInitiatedLogout: { enabled: true, logoutSource: sendSignOut, postLogoutSuccessSource: sendSignedOut },
+      resourceIndicators: {
+        enabled: true,
+        getResourceServerInfo: (_context, resource) => resourceServer(resource, { publicURL, mcpURL, clientID }),
+        useGrantedResource: () => true,
+      },
+    },
+    extraTokenClaims: async (_context, token) => {
+      const account = 'accountId' in token ? await findAccount(pool, String(token.accountId)) : undefined;
+      return account && { email: account.email, email_verified: true };
+    },
+    issueRefreshToken: async (_context, client) => client.grantTypeAllowed('refresh_token'),
+    rotateRefreshToken: true,
+    // A session that is ended takes its tokens with it.
+    expiresWithSession: () => true,
+    ttl: {
+      AccessToken: TOKEN_SECONDS,
+      AuthorizationCode: 60,
+      Grant: 2 * SESSION_SECONDS,
+      IdToken: TOKEN_SECONDS,
+      Interaction: INTERACTION_SECONDS,
+      RefreshToken: SESSION_SECONDS,
+      Session: (_context, { loginTs }) => Math.max(1, (loginTs ?? now()) + SESSION_SECONDS - now()),
+    },
+    async findAccount(context, accountID, token) {
+      const account = await findAccount(pool, accountID);
+      const signedInAt = authTimeOf(token) ?? context.oidc.session?.loginTs ?? 0;
+      if (!account || account.isDisabled || signedInAt < account.validAfter) return undefined;
+      return {
+        accountId: accountID,
+        claims: () => ({ sub: accountID, email: account.email, email_verified: true }),
+      };
+    },
+    interactions: { url: (_context, { uid }) => `${issuer}/interaction/${uid}`, policy: policyOf(pool) },
+    loadExistingGrant: grantEverything,
+    renderError: sendProviderError,
+  });
+  // The headers that it reads are set from PUBLIC_URL, and not by the client.
+  provider.proxy = true;
+  return provider;
+}
+
+/** Asks for a sign-in also where the session is older than it may be, or than the last change of the password. */
+function policyOf(pool: Pool): interactionPolicy.Prompt[] {
+  const policy = interactionPolicy.base();
+  policy.get('login')?.checks.add(
+    new interactionPolicy.Check('ended', 'The sign-in has ended', async ({ oidc }) => {
+      const { session, result } = oidc as {
+        session?: { accountId?: string; loginTs?: number };
+        result?: { login?: object };
+      };
+      if (!session?.accountId || result?.login) return false;
+      const account = await findAccount(pool, session.accountId);
+      const signedInAt = session.loginTs ?? 0;
+      return !account || account.isDisabled || signedInAt < account.validAfter || now() - signedInAt > SESSION_SECONDS;
+    }),
+  );
+  return policy;
+}
+
+/** Users are not asked for consent: the client is this service. One grant for all tabs of a session. */
+async function grantEverything({ oidc }: KoaContextWithOIDC) {
+  const { provider, client, session, params } = oidc;
+  const { Grant } = provider;
+  const clientId = client?.clientId ?? '';
+  const known = session?.grantIdFor(clientId);
+  const accountId = session?.accountId ?? '';
+  const found = known === undefined ? undefined : await Grant.find(known);
+  const grant = found?.accountId === accountId ? found : new Grant({ clientId, accountId });
+  grant.addOIDCScope(SCOPES);
+  for (const resource of [params?.resource].flat())
+    if (typeof resource === 'string') grant.addResourceScope(resource, SCOPES);
+  await grant.save();
+  return grant;
+}
+
+const SCOPES = 'openid email profile offline_access';
+
+/** Tokens for the API or the MCP service, by their addresses. Both are the same audience. */
+function resourceServer(
+  resource: string,
+  { publicURL, mcpURL, clientID }: { publicURL: string; mcpURL: string | undefined; clientID: string },
+) {
+  const isOurs = [publicURL, mcpURL].some(
+    (url) => url !== undefined && (resource === url || resource.startsWith(`${url}/`)),
+  );
+  if (!isOurs) throw new errors.InvalidTarget();
+  return {
+    scope: SCOPES,
+    audience: clientID,
+    accessTokenFormat: 'jwt' as const,
+    accessTokenTTL: TOKEN_SECONDS,
+    jwt: { sign: { alg: 'RS256' as const } },
+  };
+}
+
+function authTimeOf(token: unknown): number | undefined {
+  const { authTime } = (token ?? {}) as { authTime?: number };
+  return authTime;
+}
+
+function now(): number {
+  return Math.floor(Date.now() / 1_000);
+}
