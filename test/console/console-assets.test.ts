@@ -1,6 +1,7 @@
 /** The rest of console.test.ts: what workflows use, people and settings, and pages in trouble. */
 import { appPageTests } from './browser/app-pages.ts';
 import { assetTests } from './browser/assets.ts';
+import { builtInSignInTests } from './browser/built-in-sign-in.ts';
 import { chatTests } from './browser/chat.ts';
 import { databaseTests } from './browser/database.ts';
 import { fleetTests } from './browser/fleet.ts';
@@ -27,4 +28,5 @@ await onStage('console-assets', {
   useChat: chatTests,
   // The last, because the database then belongs to an identity provider, and no API starts on it without that.
   'signing in': signInTests,
+  'signing in at the service itself': builtInSignInTests,
 });

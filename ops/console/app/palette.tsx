@@ -4,7 +4,7 @@ import { useState } from 'react';
 import { useMay } from '../client/may.ts';
 import { tenantsRead } from '../client/reads.ts';
 import { type Found, searchRead } from '../client/search.ts';
-import { endSession } from '../client/session.ts';
+import { signOut } from '../client/sign-out.ts';
 import { type Area, areas } from '../settings/areas.ts';
 import { type Command, CommandDialog, usePageCommands, useSearched, wordsOf } from '../shell/command-dialog.tsx';
 import { type Page, pages } from '../shell/pages.ts';
@@ -32,7 +32,7 @@ function useCommands(onKeys: () => void): Command[] {
   const { tenantID } = useParams({ strict: false });
   const navigate = useNavigate();
   const may = useMay();
-  const ofPage = usePageCommands({ onKeys, onSignOut: () => endSession() });
+  const ofPage = usePageCommands({ onKeys, onSignOut: () => void signOut() });
   const { data: tenants = [] } = useQuery(tenantsRead);
   const ofTenant = (inTenant: string): Command[] => [
     ...pages

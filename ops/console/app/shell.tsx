@@ -7,7 +7,8 @@ import { type Connection, connectionWords } from '../client/connection.ts';
 import { useWaiting } from '../client/inbox.ts';
 import { useMay } from '../client/may.ts';
 import { tenantsRead } from '../client/reads.ts';
-import { endSession, useSession } from '../client/session.ts';
+import { useSession } from '../client/session.ts';
+import { signInRead, signOut } from '../client/sign-out.ts';
 import { useConnection } from '../client/socket.ts';
 import { useTenantRoom } from '../client/tenant-room.ts';
 import { Commands } from '../shell/commands.tsx';
@@ -193,6 +194,8 @@ function Live() {
 }
 
 function UserMenu({ email }: { email: string }) {
+  const isOfProvider = useSession()?.renewal.kind === 'provider';
+  const { data: signIn } = useQuery({ ...signInRead, enabled: isOfProvider });
   return (
     <Menu position="bottom-end">
       <Menu.Target>
@@ -207,7 +210,12 @@ function UserMenu({ email }: { email: string }) {
         <Menu.Item component={Link} to="/" leftSection={<Icon name="home" />}>
           All tenants
         </Menu.Item>
-        <Menu.Item leftSection={<Icon name="out" />} onClick={() => endSession()}>
+        {signIn?.isBuiltIn && (
+          <Menu.Item component="a" href={`${signIn.issuer}/account`} leftSection={<Icon name="key" />}>
+            Sign-in and security
+          </Menu.Item>
+        )}
+        <Menu.Item leftSection={<Icon name="out" />} onClick={() => void signOut()}>
           Sign out
         </Menu.Item>
       </Menu.Dropdown>

@@ -3,6 +3,7 @@ import { useMutation, useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { type FormEvent, useState } from 'react';
 import { sessionNotice } from '../client/session.ts';
+import type { SignIn } from '../client/sign-in.ts';
 import { Notice } from '../ui/notice.tsx';
 import { PageTitle } from '../ui/page.tsx';
 import { Problem, wordsOf } from '../ui/problem.tsx';
@@ -28,28 +29,30 @@ export function SignInPage() {
           </Notice>
         )}
         {config.error && <Problem error={config.error} onRetry={() => void config.refetch()} />}
-        {config.data?.issuer && <ProviderSignIn issuer={config.data.issuer} next={next} />}
+        {config.data?.issuer && <ProviderSignIn signIn={config.data} issuer={config.data.issuer} next={next} />}
         {config.data?.hasDevelopmentIssuer && <DevelopmentSignIn next={next} />}
         {config.data && !config.data.issuer && !config.data.hasDevelopmentIssuer && (
-          <Notice tone="bad">This server has no identity provider. Set AUTH_ISSUER and AUTH_AUDIENCE.</Notice>
+          <Notice tone="bad">
+            This server has no identity provider. Set AUTH_ISSUER and AUTH_AUDIENCE, or AUTH=builtin.
+          </Notice>
         )}
       </Stack>
     </Container>
   );
 }
 
-function ProviderSignIn({ issuer, next }: { issuer: string; next: string }) {
+function ProviderSignIn({ signIn, issuer, next }: { signIn: SignIn; issuer: string; next: string }) {
   const go = useMutation({
     mutationFn: async () => {
-      const { goToProvider, readSignIn } = await signInModule();
-      await goToProvider(await readSignIn(), next);
+      const { goToProvider } = await signInModule();
+      await goToProvider(signIn, next);
     },
   });
   return (
     <Paper withBorder p="lg">
       <Stack>
         <Button onClick={() => go.mutate()} loading={go.isPending}>
-          Sign in at {new URL(issuer).host}
+          {signIn.isBuiltIn ? 'Sign in' : `Sign in at ${new URL(issuer).host}`}
         </Button>
         {go.error && <Problem error={go.error} />}
       </Stack>

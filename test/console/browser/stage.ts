@@ -230,6 +230,8 @@ export async function expectNoSidewaysScroll(page: Page, shows: string): Promise
 export const routes = { all: new Set<string>(), seen: new Set<string>() };
 
 async function noteRoute(page: Page): Promise<void> {
+  // The pages of the built-in sign-in are none of the console's.
+  if (!(await page.evaluate("'__TSR_ROUTER__' in globalThis"))) return;
   const [entry, all, seen] = await page.evaluate<[string, string[], string | undefined]>(`(() => {
     const { basepath, routesByPath, state } = globalThis.__TSR_ROUTER__;
     return [basepath, Object.keys(routesByPath), state.matches.at(-1)?.fullPath];

@@ -1,0 +1,124 @@
+import { Secret, TOTP } from 'otpauth';
+import type { Page } from 'playwright-core';
+import { expect, test } from 'vitest';
+import { startApi } from '#api/app/listen.ts';
+import { ensureAccount } from '#api/sign-in/accounts.ts';
+import { makeLink } from '#api/sign-in/links.ts';
+import { freePort } from '#ops/embedded/ports.ts';
+import { readConfig } from '#shared/process/config.ts';
+import { testLogger } from '#test/support/environment.ts';
+import { expectAccessible, type Stage } from './stage.ts';
+
+const password = 'seven brown foxes under a bridge';
+const email = 'built-in@example.com';
+
+/** Signing in at the service itself. */
+export function builtInSignInTests(stage: () => Stage): void {
+  test('with an invitation, a password, codes of an app and a passkey, in the console', async () => {
+    const { cluster, visit, faults } = stage();
+    const port = await freePort();
+    // A name, since browsers tie passkeys to no address.
+    const site = `http://localhost:${port}`;
+    const { METRICS_PORT: _, ...env } = cluster.env;
+    const settings = { AUTH: 'builtin', DEV_ISSUER_KEY_FILE: '', PORT: String(port), PUBLIC_URL: site };
+    await using _api = await startApi({ config: readConfig({ ...env, ...settings }), logger: testLogger });
+    const accountID = await ensureAccount(cluster.pool, email);
+    const token = await makeLink(cluster.pool, { accountID, purpose: 'INVITATION' });
+    const page = await visit(`${site}/sign-in/link/${token}`);
+    await expectAccessible(page, { name: 'sign-in-invitation', shows: 'Welcome to Gantry' });
+
+    await page.getByLabel('New password').fill(password);
+    await page.getByRole('button', { name: 'Set the password' }).click();
+    await page.getByRole('link', { name: 'Go to Gantry' }).click();
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByLabel('Password').waitFor();
+    await expectAccessible(page, { name: 'sign-in-password', shows: 'Sign in to Gantry' });
+    await page.getByLabel('E-mail address').fill(email);
+    await page.getByLabel('Password').fill('a wrong password');
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+    await page.getByText('The e-mail address or the password is wrong').waitFor();
+    expect(faults.splice(0)).toEqual([expect.stringContaining('401')]);
+    await givePassword(page);
+    await page.getByText('You are in no tenant yet').waitFor();
+
+    await chooseInMenu(page, 'Sign-in and security');
+    await expectAccessible(page, { name: 'sign-in-account', shows: 'Where you are signed in' });
+    await page.getByText('Set it up').click();
+    const form = page.locator('form', { has: page.getByRole('button', { name: 'Set up an app' }) });
+    await form.getByLabel('Your password').fill(password);
+    await form.getByRole('button').click();
+    const secret = ((await page.locator('code').textContent()) ?? '').replaceAll(' ', '');
+    await expectAccessible(page, { name: 'sign-in-totp', shows: 'Read this code with your app' });
+    await page.getByLabel('Type the code').fill(codeOf(secret, 0));
+    await page.getByRole('button', { name: 'Turn it on' }).click();
+    await expectAccessible(page, { name: 'sign-in-recovery', shows: 'Your recovery codes' });
+    await page.getByRole('link', { name: 'I have kept them' }).click();
+    await addPasskey(page);
+    await expectAccessible(page, { name: 'sign-in-account-full', shows: 'A key of tests' });
+    await page.getByRole('link', { name: 'Back to Gantry' }).click();
+
+    await signOut(page);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByLabel('E-mail address').fill(email);
+    await givePassword(page);
+    await expectAccessible(page, { name: 'sign-in-second', shows: 'One more step' });
+    // The step before was used to set it up.
+    await page.getByLabel('Code of your app').fill(codeOf(secret, 30_000));
+    await page.getByRole('button', { name: 'Go on' }).click();
+    await page.getByText('You are in no tenant yet').waitFor();
+
+    await signOut(page);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('button', { name: 'Sign in with a passkey' }).click();
+    await page.getByText('You are in no tenant yet').waitFor();
+    const { rows } = await cluster.pool.query(
+      'select action from sign_in_audit where account_id = $1 order by created_at, id',
+      [accountID],
+    );
+    expect(rows.map(({ action }) => action)).toEqual([
+      ...['INVITATION_ACCEPTED', 'PASSWORD_WRONG', 'SIGNED_IN', 'TOTP_ADDED', 'PASSKEY_ADDED', 'SIGNED_OUT'],
+      ...['SIGNED_IN', 'SIGNED_OUT', 'SIGNED_IN'],
+    ]);
+    await page.close();
+  });
+}
+
+async function givePassword(page: Page): Promise<void> {
+  await page.getByLabel('Password').fill(password);
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+}
+
+async function chooseInMenu(page: Page, item: string): Promise<void> {
+  await page.getByRole('button', { name: /^Account of/ }).click();
+  await page.getByRole('menuitem', { name: item }).click();
+}
+
+async function signOut(page: Page): Promise<void> {
+  await chooseInMenu(page, 'Sign out');
+  await page.getByRole('button', { name: 'Sign in' }).waitFor();
+}
+
+async function addPasskey(page: Page): Promise<void> {
+  const devtools = await page.context().newCDPSession(page);
+  await devtools.send('WebAuthn.enable');
+  await devtools.send('WebAuthn.addVirtualAuthenticator', {
+    options: {
+      protocol: 'ctap2',
+      transport: 'internal',
+      hasResidentKey: true,
+      hasUserVerification: true,
+      isUserVerified: true,
+    },
+  });
+  await page.getByText('Add a passkey').click();
+  const form = page.locator('form', { has: page.getByLabel('Name') });
+  await form.getByLabel('Your password').fill(password);
+  await form.getByLabel('Name').fill('A key of tests');
+  await form.getByRole('button').click();
+  await page.getByRole('button', { name: 'Make the passkey' }).click();
+  await page.getByText('A key of tests').first().waitFor();
+}
+
+function codeOf(secret: string, laterMs: number): string {
+  return new TOTP({ secret: Secret.fromBase32(secret) }).generate({ timestamp: Date.now() + laterMs });
+}
