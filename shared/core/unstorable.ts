@@ -35,7 +35,7 @@ export function findUnstorable(value: unknown, maxLevels = MAX_LEVELS): Unstorab
 }
 
 export function tooManyParts(max: number): string {
-  return `must not have more than ${max.toLocaleString('en')} values in its lists and objects: it is a setting and no data`;
+  return `must not have more than ${max.toLocaleString('en')} values in its lists and objects: it is a setting, and data belongs in inputs, a query, a file or a code step`;
 }
 
 export function tooDeep(levels: number): string {

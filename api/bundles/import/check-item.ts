@@ -13,7 +13,7 @@ export async function faultsOf({ type, action, asset, resolved }: PlannedItem): 
   if (action === 'skip' || action === 'unchanged') return [];
   const { create, update, notOnCreate = [], notOnUpdate = [] } = savers[type];
   const [schema, fields] = asset ? [update.body, notOnUpdate] : [create.body, notOnCreate];
-  const check = { part: 'body' as const, schema, value: without(resolved, fields), isStored: true as const };
+  const check = { part: 'body' as const, schema, value: without(resolved, fields) };
   try {
     const [body] = await runCooperatively(validation([check], { isStrict: false, unknown: { fields: [], count: 0 } }));
     // Safe for updates too: both bodies have the same graph.

@@ -31,6 +31,8 @@ export interface Importing {
   context: ApiContext;
   /** Objects that the import creates. Their creator has all permissions on them, by rules that are not committed yet. */
   created: ReadonlySet<string>;
+  /** A rollback saves what the tenant had stored, perhaps before settings had a limit. */
+  isRollback?: true;
 }
 
 interface Call {
@@ -49,7 +51,7 @@ interface Call {
  */
 export async function runHandler(importing: Importing, route: ApiRoute, { params = {}, body, id, at, what }: Call) {
   if (route.realm !== 'tenant') throw new Error(`${route.path} is no route of a tenant`);
-  const { input, context, created } = importing;
+  const { input, context, created, isRollback } = importing;
   const unknownFieldPolicy: UnknownFieldPolicy = { isStrict: false, unknown: { fields: [], count: 0 } };
   const require = async (access: readonly Demand[]) => {
     const { own = [], other = [] } = Object.groupBy(access, ({ object }) => (created.has(object) ? 'own' : 'other'));
@@ -59,7 +61,7 @@ export async function runHandler(importing: Importing, route: ApiRoute, { params
   try {
     const checks = [
       { part: 'params' as const, schema: route.params, value: params },
-      { part: 'body' as const, schema: route.body, value: body, isStored: true as const },
+      { part: 'body' as const, schema: route.body, value: body, isStored: isRollback },
     ];
     const [parsedParams, parsedBody] = await runCooperatively(validation(checks, unknownFieldPolicy));
     const parsed = { params: parsedParams, query: {}, body: parsedBody };

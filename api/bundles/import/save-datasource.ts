@@ -17,10 +17,11 @@ import { freshIn, type Importing } from './run-handler.ts';
  * returned.
  */
 export async function saveDatasource(
-  { input, context }: Importing,
+  { input, context, isRollback }: Importing,
   { id, payload, isNew }: { id: string; payload: JsonObject; isNew: boolean },
 ): Promise<Path[]> {
-  const body = ofStored(() => requireValue(DatasourceCreate, payload));
+  const parse = () => requireValue(DatasourceCreate, payload);
+  const body = isRollback ? ofStored(parse) : parse();
   const { datasourceTitle, datasourceType, datasourceDescription, datasourceTags = [], folderID } = body;
   const object = isNew ? 'datasource:*' : `datasource:${id}`;
   await input.require([

@@ -52,7 +52,10 @@ export const rollBackImport = tenantRoute({
   async handle(input, context) {
     const { em, params, caller, tenantID } = input;
     const { runs, stopAll } = stoppingLast(context.runs);
-    const importing = importingBy(input, { ...context, runs: { ...context.runs, ...runs } });
+    const importing = {
+      ...importingBy(input, { ...context, runs: { ...context.runs, ...runs } }),
+      isRollback: true as const,
+    };
     await lockImports(input);
     const lockMode = LockMode.PESSIMISTIC_WRITE as const;
     const done = await em.findOne(BundleImport, { id: params.importID }, { lockMode });

@@ -19,7 +19,7 @@ interface Check {
    */
   isUpdate?: boolean;
   /** A value that a tenant had stored: the limit of new settings does not bind it. */
-  isStored?: true;
+  isStored?: true | undefined;
   /** The place that cannot be stored, in a large value that is known to be JSON. Other values are not checked yet. */
   unstorable?: Unstorable | null;
 }

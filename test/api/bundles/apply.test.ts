@@ -248,34 +248,58 @@ test('a rollback deletes what was created and restores what was changed, unless 
   expect(await rowsOf(tenant.id)).toBe(2);
 });
 
-test('settings from before their limit are imported, and restored by a rollback', async () => {
+test('settings beyond their limit are refused by an import, and restored by a rollback if they are from before it', async () => {
   const { who } = await aTarget();
   const table = Array.from({ length: 30_000 }, () => 1);
-  const node = { id: 's', type: 'start', data: { table } };
-  const items = (data: JsonObject): Item[] => [
-    {
-      type: 'workflow',
-      id: keys.dashboard,
-      payload: { title: 'F', workflowNodes: [{ ...node, data }], workflowEdges: [], draft: true },
-    },
-    {
-      type: 'dataQuery',
-      id: keys.query,
-      payload: { dataQueryTitle: 'Q', dataQueryOptions: { query: 'select 1', ...data } },
-    },
+  const node = { id: 's', type: 'start', data: {} };
+  const aWorkflowItem = (data: JsonObject): Item => ({
+    ...{ type: 'workflow', id: keys.dashboard },
+    payload: { title: 'F', workflowNodes: [{ ...node, data }], workflowEdges: [], draft: true },
+  });
+  const aQueryItem = (data: JsonObject): Item => ({
+    ...{ type: 'dataQuery', id: keys.query },
+    payload: { dataQueryTitle: 'Q', dataQueryOptions: { query: 'select 1', ...data } },
+  });
+  const options = { connectionOption: 'connectionDetails', connectionDetails: { host: 'db.example.test', table } };
+  const { payload, ...aDatasource } = aDatasourceItem();
+  const tooLarge: [Item, string][] = [
+    [aWorkflowItem({ table }), 'workflowNodes.0'],
+    [aQueryItem({ table }), 'dataQueryOptions'],
+    [{ ...aDatasource, payload: { ...payload, datasourceOptions: options } }, 'datasourceOptions'],
   ];
-  const large = { bundleVersion: 1, items: items({ table }) };
-  expect((await who.post('T/import/preview', { bundle: large }, lenient)).body).toMatchObject({ valid: true });
-  const made = (await who.post('T/import/execute', { bundle: large }, lenient)).body;
-  const query = `T/queries/${idOf(made.results, keys.query)}`;
-  const small = (await who.post('T/import/execute', { bundle: { ...large, items: items({}) } }, lenient)).body;
+  for (const [item, path] of tooLarge) {
+    const bundle = { bundleVersion: 1, items: [item] };
+    const preview = (await who.post('T/import/preview', { bundle }, lenient)).body;
+    expect(JSON.stringify(preview)).toContain(`${path}: must not have more than 20,000 values`);
+    const { status, body } = await who.post('T/import/execute', { bundle }, lenient);
+    expect([status, body.error.message]).toEqual([
+      400,
+      expect.stringContaining(`bundle.items.0.payload.${path}: must`),
+    ]);
+  }
 
-  const done = await who.post(`T/import/${small.importID}/rollback`, undefined, lenient);
+  const query = aQueryItem({});
+  const datasource = aDatasourceItem();
+  const small = { bundleVersion: 1, items: [query, datasource] };
+  const made = (await who.post('T/import/execute', { bundle: small }, lenient)).body;
+  for (const [name, { id }] of Object.entries({ data_query: query, datasource }))
+    await cluster.pool.query(`update ${name} set ${name}_options = ${name}_options || $2 where id = $1`, [
+      idOf(made.results, id),
+      JSON.stringify({ table }),
+    ]);
+  const renamed = small.items.map((item) => ({
+    ...item,
+    payload: { ...item.payload, [Object.keys(item.payload)[0] ?? '']: 'Renamed' },
+  }));
+  const again = { bundle: { ...small, items: renamed }, onConflict: 'overwrite' };
+  const { importID } = (await who.post('T/import/execute', again, lenient)).body;
+
+  const done = await who.post(`T/import/${importID}/rollback`, undefined, lenient);
   expect(done).toMatchObject({ status: 200, body: { restored: 2 } });
-  const { dataQueryOptions } = (await who.get(query)).body.dataQuery;
+  const path = `T/queries/${idOf(made.results, keys.query)}`;
+  const { dataQueryOptions } = (await who.get(path)).body.dataQuery;
   expect(dataQueryOptions.table).toHaveLength(30_000);
-  const byHand = await who.patch(query, { dataQueryOptions }, lenient);
-  expect(byHand).toMatchObject({ status: 400, body: { error: { message: expect.stringContaining('20,000 values') } } });
+  expect((await who.patch(path, { dataQueryOptions }, lenient)).status).toBe(400);
 });
 
 test('a rollback is refused while other assets use what it would delete, and names them', async () => {
