@@ -106,7 +106,7 @@ async function deliveries(): Promise<void> {
   const actions = [{ actionType: 'trigger_workflow', actionConfig: { workflowID: workflow.id } }];
   const listener = await aListener(cluster, { tenant, config: { answerMode: 'result', dedupBy: 'none' }, actions });
   const url = `${cluster.baseURL}/webhooks/v1/inbound/${listener.id}`;
-  for (const kind of ['many keys', 'empty objects', 'small objects', 'unicode', 'escapes'])
+  for (const kind of ['many keys', 'empty objects', 'small objects', 'unicode', 'escapes', 'control characters'])
     await measure(`a delivery of four megabytes: ${kind}`, hostile(kind, DELIVERED), {
       ...{ url, method: 'POST', headers: { 'content-type': 'application/json' } },
     });

@@ -8,10 +8,15 @@ export function storable(text: string): string {
 
 /** Does the same with a text that `JSON.stringify` has made, in which both are escapes. */
 export function storableJSON(text: string): string {
-  // Few texts have such an escape. Every escape is matched whole, or an escaped backslash before "u0000" would look like one.
-  return text.includes('\\u') ? text.replace(/\\(?:u0000|ud[89a-f][0-9a-f]{2}|.)/g, replaceEscape) : text;
+  return unstorableEscape(text) === undefined ? text : text.replace(UNSTORABLE_ESCAPES, '$1\uFFFD');
 }
 
-function replaceEscape(found: string): string {
-  return found.length > 2 ? '\uFFFD' : found;
+/** The hex digits of the first NUL or half pair in such a text. Undefined: it has none. */
+export function unstorableEscape(text: string): string | undefined {
+  // Most texts have no such escape at all.
+  return text.includes('\\u') ? UNSTORABLE_ESCAPE.exec(text)?.[2] : undefined;
 }
+
+/** An even number of backslashes before it are escapes of their own. Other escapes are passed over, of which a text may have a million. */
+const UNSTORABLE_ESCAPE = /(?<=[^\\])((?:\\\\)*)\\u(0000|d[89a-f][0-9a-f]{2})/;
+const UNSTORABLE_ESCAPES = new RegExp(UNSTORABLE_ESCAPE, 'g');

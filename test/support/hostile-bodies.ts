@@ -57,6 +57,7 @@ export const hostileValues: Readonly<Record<string, (bytes: number) => string>> 
   commas: (bytes) => text(bytes, 'a,'),
   'at signs': (bytes) => text(bytes, 'a@'),
   escapes: (bytes) => text(bytes, '\\'),
+  'control characters': (bytes) => text(bytes / 6, '\u0001'),
   digits: (bytes) => text(bytes, '1'),
   unicode: (bytes) => text(bytes, '💥'),
   'json in a text': (bytes) => JSON.stringify(list(bytes * 0.9, '{}')),

@@ -43,7 +43,23 @@ test.each(kinds)('%s in values of several levels are written once, and put toget
   if (!isLarge) return expect(composed(deeper)).toBeUndefined();
   expect(composed(deeper)?.levels).toBe(runSync(levelsIn(text)));
   using stringify = vi.spyOn(JSON, 'stringify');
-  jsonOf({ input: large });
+  jsonOf({ input: value });
+  expect(Math.max(...stringify.mock.results.map(({ value: part }) => String(part).length))).toBeLessThan(250_000);
+});
+
+test('a long text is written in pieces of which none cuts a surrogate pair, wherever it lies in a value', async () => {
+  const text = '\u0001"💥'.repeat(250_000);
+  const other = 'x'.repeat(200_000);
+  const value: JsonObject = { event: { body: `a${text}`, method: 'POST' }, one: other, two: other, list: [[text]] };
+  const expected = JSON.stringify(value);
+  {
+    using stringify = vi.spyOn(JSON, 'stringify');
+    expect((await writeJSON(value)) === expected).toBe(true);
+    expect(await writeLargeParts(value)).toBe(true);
+    expect(Math.max(...stringify.mock.results.map(({ value: part }) => String(part).length))).toBeLessThan(500_000);
+  }
+  using stringify = vi.spyOn(JSON, 'stringify');
+  expect(jsonOf({ input: value }) === `{"input":${expected}}`).toBe(true);
   expect(stringify.mock.calls).toEqual([['input']]);
 });
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { textArray } from '#shared/db/array.ts';
+import { jsonArray, textArray } from '#shared/db/array.ts';
 import { testServers } from '../../support/environment.ts';
 
 let client: pg.Client;
@@ -28,4 +28,18 @@ test('an array of any texts arrives in Postgres as it is', async () => {
 
   expect(rows.map(({ list }) => list)).toEqual(lists);
   expect(lists.flat().some((item) => item?.includes('😀"'))).toBe(true);
+});
+
+test('an array of JSON arrives as it is, short or long', async () => {
+  const values = fc.sample(fc.option(text), { numRuns: 50, seed: 8 });
+  for (const more of [[], [`😀"${'ü\\'.repeat(30_000)}`]]) {
+    const given = [...values, ...more, null].map((value) => (value === null ? null : JSON.stringify(value)));
+    const parameter = jsonArray(given);
+    expect(Buffer.isBuffer(parameter)).toBe(more.length > 0);
+    const { rows } = await client.query<{ value: string | null }>(
+      'select value::text from unnest($1::jsonb[]) as value',
+      [parameter],
+    );
+    expect(rows.map(({ value }) => value)).toEqual(given);
+  }
 });

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { storable, storableJSON } from '#shared/db/storable.ts';
 
 const texts = fc.string({ unit: 'binary' });
@@ -30,4 +30,11 @@ test('every NUL and half pair becomes U+FFFD, in a text and in JSON alike', () =
     { seed: 2 },
   );
   expect(storable('cut \ud83d')).toBe('cut \uFFFD');
+});
+
+test('other escapes, of which a text may have a million, are passed over', () => {
+  using replace = vi.spyOn(String.prototype, 'replace');
+  const json = JSON.stringify('\u0001\\u0000'.repeat(1_000));
+  expect(storableJSON(json)).toBe(json);
+  expect(replace).not.toHaveBeenCalled();
 });

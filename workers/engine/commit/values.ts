@@ -1,5 +1,5 @@
 import { jsonOf } from '#shared/concurrency/write-json.ts';
-import { plainArray, textArray } from '#shared/db/array.ts';
+import { jsonArray, plainArray, textArray } from '#shared/db/array.ts';
 import { storable, storableJSON } from '#shared/db/storable.ts';
 import type { Started } from '#shared/messaging/realtime/run-events.ts';
 import { type IterationPath, innermost } from '#shared/workflow/progress/iteration-path.ts';
@@ -63,7 +63,7 @@ function releaseOf(pending: PendingCommit): number {
 }
 
 /** $1 to $20 of the statements for many runs. */
-export function batchValues(batch: readonly Entry[], leaseID: string): string[] {
+export function batchValues(batch: readonly Entry[], leaseID: string): Parameter[] {
   const runs = runKinds.map((): Value[] => []);
   const events = eventKinds.map((): Value[] => []);
   for (const entry of batch) {
@@ -89,11 +89,12 @@ export function singleValues(entry: Entry, event: PendingEvent, leaseID: string)
 }
 
 type Value = string | number | null;
-/** `plain`: a value that needs no quotes in an array. */
-type Kind = 'plain' | 'text';
+type Parameter = string | Buffer;
+/** `plain`: a value that needs no quotes in an array. `json`: one that may be long. */
+type Kind = 'plain' | 'text' | 'json';
 
 /** Kinds of the columns in `runValues`. */
-const runKinds: readonly Kind[] = ['plain', 'plain', 'plain', 'plain', 'plain', 'plain', 'plain', 'text', 'text'];
+const runKinds: readonly Kind[] = ['plain', 'plain', 'plain', 'plain', 'plain', 'plain', 'plain', 'json', 'text'];
 
 function runValues({ run, pending, fromSeq, toSeq, output }: Entry): Value[] {
   return [
@@ -118,7 +119,7 @@ const eventKinds: readonly Kind[] = [
   'plain',
   'plain',
   'text',
-  'text',
+  'json',
   'text',
   'text',
 ];
@@ -143,11 +144,13 @@ function addRow(columns: readonly Value[][], values: readonly Value[]): void {
   for (let i = 0; i < columns.length; i += 1) columns[i]?.push(values[i] ?? null);
 }
 
-function toArrays(kinds: readonly Kind[], columns: readonly Value[][]): string[] {
-  // A text column holds texts and null only.
-  return columns.map((values, i) =>
-    kinds[i] === 'plain' ? plainArray(values) : textArray(values as (string | null)[]),
-  );
+function toArrays(kinds: readonly Kind[], columns: readonly Value[][]): Parameter[] {
+  return columns.map((values, i) => {
+    if (kinds[i] === 'plain') return plainArray(values);
+    // Safe: such columns hold texts and null only.
+    const texts = values as (string | null)[];
+    return kinds[i] === 'json' ? jsonArray(texts) : textArray(texts);
+  });
 }
 
 /** $30: for each event, its payload with a description in place of a large output; null if it has no large output. */

@@ -2,6 +2,7 @@ import { composed } from '#shared/concurrency/write-json.ts';
 import { AppError } from '#shared/core/errors.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import { isDeeper } from '#shared/core/lossless-json.ts';
+import { unstorableEscape } from '#shared/db/storable.ts';
 
 const MAX_DEPTH = 200;
 
@@ -19,8 +20,7 @@ export function outputText(output: JsonObject, maxBytes: number): string {
       'OUTPUT_TOO_LARGE',
       `The output is larger than the limit of ${maxBytes} bytes (NODE_OUTPUT_MAX_BYTES)`,
     );
-  // JSON.stringify writes NUL and half pairs as escapes. Most texts have none.
-  const [, found] = (text.includes('\\u') && UNSTORABLE.exec(text)) || [];
+  const found = unstorableEscape(text);
   if (found === '0000')
     throw new AppError('INVALID_OUTPUT', 'The output contains a NUL character, which cannot be stored');
   if (found) throw new AppError('INVALID_OUTPUT', 'The output contains half of a surrogate pair, which is not text');
@@ -28,6 +28,3 @@ export function outputText(output: JsonObject, maxBytes: number): string {
     throw new AppError('INVALID_OUTPUT', `The output is nested deeper than ${MAX_DEPTH} levels`);
   return text;
 }
-
-/** The escape of NUL or of half a surrogate pair. An even number of backslashes before it are escapes of their own. */
-const UNSTORABLE = /(?<=[^\\])(?:\\\\)*\\u(0000|d[89a-f][0-9a-f]{2})/;
