@@ -16,9 +16,12 @@ import { type Page, pages } from '../shell/pages.ts';
 import { SchemeSwitch } from '../shell/scheme.tsx';
 import { CreateHere } from '../ui/create-here.ts';
 import { Icon } from '../ui/icon.tsx';
+import { NewPageContext } from '../ui/new-page-dialog.tsx';
 
 const Assistant = lazy(() => import('../assistant/button.tsx').then(({ Assistant: one }) => ({ default: one })));
 const Palette = lazy(() => import('./palette.tsx').then(({ Palette: one }) => ({ default: one })));
+
+const NewPage = lazy(() => import('../builder/made/new-page.tsx').then(({ NewPage: one }) => ({ default: one })));
 
 type Dialogs = typeof import('./create-dialogs.tsx');
 const dialog = (name: keyof Dialogs) =>
@@ -111,7 +114,9 @@ export function Shell() {
         )}
         <AppShell.Main id="content" tabIndex={-1}>
           <CreateHere value={dialogs}>
-            <Outlet />
+            <NewPageContext value={NewPage}>
+              <Outlet />
+            </NewPageContext>
           </CreateHere>
         </AppShell.Main>
       </AppShell>

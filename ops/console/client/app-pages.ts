@@ -47,6 +47,10 @@ export function dashboardContentRead(path: { tenantID: string; dashboardID: stri
   });
 }
 
+export async function createAppPage(tenantID: string, page: Schemas['AppPageCreate']): Promise<string> {
+  return (await body(rest.POST(`${T}/app-pages`, { params: { path: { tenantID } }, body: page }))).appPage.id;
+}
+
 /** Another content is another page, whose fields are empty: a page that is looked at stays as it was opened. */
 const asOpened = { gcTime: 0, refetchOnWindowFocus: false, refetchOnReconnect: false } as const;
 

@@ -36,6 +36,12 @@ export async function applyImport(tenantID: string, wanted: Import & { token: st
   return body(rest.POST(`${T}/import/apply`, { params: { path: { tenantID } }, body: given }));
 }
 
+/** Imports a bundle whole or not at all. With the same keys again, it creates nothing more. */
+export async function importBundle(tenantID: string, bundle: Bundle): Promise<Imported> {
+  const given = { bundle, onConflict: 'overwrite' } as Schemas['BundleImportCreate'];
+  return body(rest.POST(`${T}/import/execute`, { params: { path: { tenantID } }, body: given }));
+}
+
 /** The last ones that have changed something, newest first. */
 export function importsRead(tenantID: string) {
   return queryOptions({

@@ -4,6 +4,7 @@ import { lazy } from 'react';
 import type { Schemas } from '../client/types.ts';
 import type { WorkflowIDs } from '../client/workflows.ts';
 import { StartForm } from '../run/start-run.tsx';
+import { NewPageDialog } from '../ui/new-page-dialog.tsx';
 import type { HeadDialog } from './head.tsx';
 import { PauseDialog } from './pause.tsx';
 
@@ -32,6 +33,8 @@ export function HeadDialogs({ dialog, ...props }: Props) {
   if (dialog === 'run') return <RunPublished {...props} />;
   if (dialog === 'replay') return <ReplayDialog {...props} />;
   if (dialog === 'pause') return <PauseDialog ids={ids} title={base.title} onChanged={onChanged} onClose={onClose} />;
+  if (dialog === 'page')
+    return <NewPageDialog tenantID={ids.tenantID} begin={{ kind: 'workflow', id: ids.workflowID }} onClose={onClose} />;
   return null;
 }
 

@@ -8,7 +8,7 @@ import { May } from '../ui/may.tsx';
 import { PageTitle } from '../ui/page.tsx';
 
 /** Dialogs that the head of the editor opens. */
-export type HeadDialog = 'versions' | 'settings' | 'plan' | 'run' | 'replay' | 'pause';
+export type HeadDialog = 'versions' | 'settings' | 'plan' | 'run' | 'replay' | 'pause' | 'page';
 
 interface Props {
   ids: WorkflowIDs;
@@ -109,6 +109,14 @@ function More({ ids: { tenantID, workflowID }, base, hasEvents, onOpen, onResume
         )}
         {!may('workflow.update') && <Menu.Item onClick={() => onOpen('settings')}>Settings</Menu.Item>}
         <Menu.Item onClick={() => onOpen('versions')}>Versions</Menu.Item>
+        {mayRead('appPage.create') && (
+          <Menu.Item onClick={() => onOpen('page')}>
+            Make a page
+            <span className="menu-note">
+              A form that starts this workflow, for people who may not run it themselves
+            </span>
+          </Menu.Item>
+        )}
         <Menu.Item
           renderRoot={(props) => (
             <Link {...props} to="/t/$tenantID/runs" params={{ tenantID }} search={{ workflowID }} />

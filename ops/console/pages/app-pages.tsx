@@ -1,13 +1,16 @@
-import { SegmentedControl } from '@mantine/core';
+import { Button, SegmentedControl } from '@mantine/core';
 import '@mantine/core/styles/FloatingIndicator.css';
 import '@mantine/core/styles/SegmentedControl.css';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
+import { useState } from 'react';
 import { type AppView, parseAppView } from '../apps/view.ts';
 import { appPagesRead, dashboardsRead } from '../client/app-pages.ts';
 import { useMay } from '../client/may.ts';
 import type { Schemas } from '../client/types.ts';
 import { AssetList } from '../ui/asset-list.tsx';
+import { May } from '../ui/may.tsx';
+import { NewPageDialog } from '../ui/new-page-dialog.tsx';
 import { Ago } from '../ui/time.tsx';
 
 const from = '/shell/t/$tenantID/pages';
@@ -47,31 +50,46 @@ interface ListProps {
 function Pages({ tenantID, view, onFilter, kinds }: ListProps) {
   const { kind: _, ...filter } = view;
   const read = useQuery(appPagesRead(tenantID, filter));
+  const [isMaking, setMaking] = useState(false);
+  const make = (
+    <May permission="appPage.create">
+      <Button onClick={() => setMaking(true)}>New page</Button>
+    </May>
+  );
   return (
-    <AssetList<Schemas['AppPage']>
-      {...{ tenantID, filter, onFilter, read }}
-      title="Pages"
-      actions={kinds}
-      entityType="appPage"
-      idOf={({ appPageID }) => appPageID}
-      titleOf={({ appPageTitle }) => appPageTitle}
-      columns={[
-        {
-          head: 'Title',
-          cell: ({ appPageID, appPageTitle, appPageDescription }) => (
-            <>
-              <Link className="link" to="/t/$tenantID/pages/$appPageID" params={{ tenantID, appPageID }}>
-                <bdi>{appPageTitle}</bdi>
-              </Link>
-              {appPageDescription && <div className="note described">{appPageDescription}</div>}
-            </>
-          ),
-        },
-        { head: 'State', cell: ({ isDraft }) => (isDraft ? 'Draft' : 'Ready') },
-        { head: 'Changed', cell: ({ updatedAt }) => <Ago at={updatedAt} />, isWide: true },
-      ]}
-      empty="No page that you may open. A page shows data of queries with tables, figures and forms, and starts workflows. Its viewers need no right but to read the page."
-    />
+    <>
+      <AssetList<Schemas['AppPage']>
+        {...{ tenantID, filter, onFilter, read }}
+        title="Pages"
+        actions={
+          <>
+            {kinds}
+            {make}
+          </>
+        }
+        entityType="appPage"
+        idOf={({ appPageID }) => appPageID}
+        titleOf={({ appPageTitle }) => appPageTitle}
+        columns={[
+          {
+            head: 'Title',
+            cell: ({ appPageID, appPageTitle, appPageDescription }) => (
+              <>
+                <Link className="link" to="/t/$tenantID/pages/$appPageID" params={{ tenantID, appPageID }}>
+                  <bdi>{appPageTitle}</bdi>
+                </Link>
+                {appPageDescription && <div className="note described">{appPageDescription}</div>}
+              </>
+            ),
+          },
+          { head: 'State', cell: ({ isDraft }) => (isDraft ? 'Draft' : 'Ready') },
+          { head: 'Changed', cell: ({ updatedAt }) => <Ago at={updatedAt} />, isWide: true },
+        ]}
+        empty="No page that you may open. A page shows data of queries with tables, figures and forms, and starts workflows. Its viewers need no right but to read the page."
+        first={make}
+      />
+      {isMaking && <NewPageDialog tenantID={tenantID} onClose={() => setMaking(false)} />}
+    </>
   );
 }
 

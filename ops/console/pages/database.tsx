@@ -11,6 +11,7 @@ import { Rows } from '../database/rows.tsx';
 import { SQLPage } from '../database/sql.tsx';
 import { type DatabaseView, parseDatabaseView } from '../database/view.ts';
 import { countOf } from '../ui/count.ts';
+import { NewPageDialog } from '../ui/new-page-dialog.tsx';
 import { PageTitle } from '../ui/page.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { type Column, Table } from '../ui/table.tsx';
@@ -156,7 +157,7 @@ const columnColumns: Column<DatabaseTable['databaseTableColumns'][number]>[] = [
 
 function OneTable({ tenantID, table, view, onView }: Props & { table: DatabaseTable }) {
   const may = useMay();
-  const [asked, setAsked] = useState<'drop' | 'change'>();
+  const [asked, setAsked] = useState<'drop' | 'change' | 'page'>();
   const close = () => setAsked(undefined);
   const { databaseSchemaName, databaseTableName } = table;
   const ids = { tenantID, databaseSchemaName, databaseTableName };
@@ -168,6 +169,11 @@ function OneTable({ tenantID, table, view, onView }: Props & { table: DatabaseTa
           <bdi>{databaseTableName}</bdi>
         </Text>
         <Group gap="xs">
+          {may('appPage.create') && (
+            <Button size="xs" variant="default" onClick={() => setAsked('page')}>
+              Make a page
+            </Button>
+          )}
           {may('database.tableUpdate') && !/view/i.test(table.databaseTableType) && (
             <Button size="xs" variant="default" onClick={() => setAsked('change')}>
               Change columns
@@ -202,6 +208,13 @@ function OneTable({ tenantID, table, view, onView }: Props & { table: DatabaseTa
         </Tabs.Panel>
       </Tabs>
       {asked === 'change' && <ChangeColumns ids={ids} table={table} onDone={close} onClose={close} />}
+      {asked === 'page' && (
+        <NewPageDialog
+          tenantID={tenantID}
+          begin={{ kind: 'table', schema: databaseSchemaName, table: databaseTableName }}
+          onClose={close}
+        />
+      )}
       {asked === 'drop' && (
         <DropTable ids={ids} onDone={() => onView({ schema: databaseSchemaName })} onClose={close} />
       )}

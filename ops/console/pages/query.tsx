@@ -30,6 +30,7 @@ import { Confirm } from '../ui/confirm.tsx';
 import { faultsIn } from '../ui/faults.ts';
 import { May } from '../ui/may.tsx';
 import { NameDialog } from '../ui/name-dialog.tsx';
+import { NewPageDialog } from '../ui/new-page-dialog.tsx';
 import { PageTitle } from '../ui/page.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { RowMenu } from '../ui/row-menu.tsx';
@@ -181,7 +182,7 @@ function More({ ids, query }: { ids: QueryIDs; query: DataQuery }) {
   const { dataQueryTitle, isDisabled, isOfferedAsTool } = query;
   const queries = useQueryClient();
   const navigate = useNavigate();
-  const [asked, setAsked] = useState<'rename' | 'delete'>();
+  const [asked, setAsked] = useState<'rename' | 'delete' | 'page'>();
   const refresh = async () => {
     await queries.invalidateQueries({ queryKey: ['data-query', ids] });
     await queries.invalidateQueries({ queryKey: ['data-queries', tenantID] });
@@ -217,6 +218,7 @@ function More({ ids, query }: { ids: QueryIDs; query: DataQuery }) {
             onClick: () => act.mutate('offer'),
           },
           { label: 'Clone', permission: 'dataquery.create', isOfType: true, onClick: () => act.mutate('clone') },
+          { label: 'Make a page', permission: 'appPage.create', isOfType: true, onClick: () => setAsked('page') },
           { label: 'Delete', permission: 'dataquery.delete', onClick: () => setAsked('delete'), isDangerous: true },
         ]}
       />
@@ -231,6 +233,9 @@ function More({ ids, query }: { ids: QueryIDs; query: DataQuery }) {
           }}
           onClose={close}
         />
+      )}
+      {asked === 'page' && (
+        <NewPageDialog tenantID={tenantID} begin={{ kind: 'query', id: ids.dataQueryID }} onClose={close} />
       )}
       {asked === 'delete' && (
         <Confirm

@@ -60,6 +60,11 @@ export function TableWidget({ widgetKey, title, properties, data }: WidgetProps)
   );
   const pages = Math.max(1, Math.ceil((total ?? found.length) / size));
   const shownAt = Math.min(at, pages - 1);
+  // Other inputs have fewer rows: the query must not go on to read a page behind the last one.
+  useEffect(() => {
+    if (total !== undefined && at > pages - 1)
+      page.enter(widgetKey, { page: pages, pageSize: size, offset: (pages - 1) * size });
+  }, [total, at, pages, size, page, widgetKey]);
   const shown = isServed ? found.slice(0, size) : found.slice(shownAt * size, (shownAt + 1) * size);
   const isSelectable = flag(properties.isSelectable) || page.hasActions(widgetKey, 'onRowSelect');
 

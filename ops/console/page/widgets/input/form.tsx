@@ -121,12 +121,12 @@ function faultsIn(fields: readonly Properties[], values: Values): Values {
   return Object.fromEntries(faults);
 }
 
-/** Numbers as numbers; what was left empty as null. */
+/** Numbers as numbers; what was left empty as null, but for an empty text that the field has begun with. */
 function valuesToSend(fields: readonly Properties[], values: Values): Values {
-  const entries = fields.map(({ key, type }) => {
+  const entries = fields.map(({ key, type, defaultValue }) => {
     const value = Object.hasOwn(values, text(key)) ? values[text(key)] : undefined;
     if (type === 'checkbox') return [text(key), value === true];
-    if (isEmpty(value)) return [text(key), null];
+    if (isEmpty(value)) return [text(key), value === '' && defaultValue === '' ? '' : null];
     return [text(key), type === 'number' ? (number(value) ?? value) : value];
   });
   return Object.fromEntries(entries);

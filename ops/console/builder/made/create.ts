@@ -1,0 +1,49 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { useRef } from 'react';
+import { importBundle, rollBackImport } from '../../client/bundles.ts';
+import { newID } from '../../client/new-id.ts';
+import { bundleOf, type Plan } from './plan.ts';
+
+/** Creates all of a page, or nothing; answers with its id. */
+export async function createPlanned(tenantID: string, plan: Plan): Promise<string> {
+  const { results, skipped, importID } = await importBundle(tenantID, bundleOf(plan));
+  const page = results.find(({ originalID }) => originalID === plan.page.id);
+  if (page && skipped.length === 0) return page.newID;
+  // What the page binds was deleted meanwhile: its queries and widgets would stand alone.
+  if (importID) await rollBackImport({ tenantID, importID });
+  throw new Error(skipped[0]?.reason ?? 'The page was not created');
+}
+
+/**
+ * Creates a page and opens it. A second try after an answer that was lost has the keys of the first one, and so makes no second page.
+ */
+export function useCreatePage(tenantID: string, onClose: () => void) {
+  const queries = useQueryClient();
+  const navigate = useNavigate();
+  const keys = useRef<string[]>([]);
+  return useMutation({
+    mutationFn: async (make: (nextKey: () => string) => Plan | Promise<string>) => {
+      let at = 0;
+      const nextKey = () => {
+        const key = keys.current[at] ?? newID();
+        keys.current[at] = key;
+        at += 1;
+        return key;
+      };
+      const made = make(nextKey);
+      return made instanceof Promise ? await made : await createPlanned(tenantID, made);
+    },
+    async onSuccess(appPageID) {
+      await Promise.all(
+        ['app-pages', 'data-queries', 'imports'].map((name) =>
+          queries.invalidateQueries({ queryKey: [name, tenantID] }),
+        ),
+      );
+      onClose();
+      await navigate({ to: '/t/$tenantID/pages/$appPageID', params: { tenantID, appPageID } });
+    },
+  });
+}
+
+export type CreatePage = ReturnType<typeof useCreatePage>;
