@@ -136,7 +136,7 @@ export function pathTo(root: string, name: string): string {
 /** A name of a column or an input as a label: `customer_name` and `customerName` are “Customer name”. */
 export function labelOf(name: string): string {
   const words = name
-    .replace(/(?<=[a-z\d])(?=[A-Z][a-z])/g, ' ')
+    .replace(/(?<=[a-z\d])(?=[A-Z])/g, ' ')
     .replaceAll(/[_\s]+/g, ' ')
     .trim();
   if (words === '') return name;
