@@ -245,7 +245,7 @@ describe('a page of a table', () => {
         { key: 'days', type: 'integer', default: 3 },
       ],
     };
-    const { id } = await aDataQuery(cluster, { tenant, title: 'Until', query });
+    const { id } = await aDataQuery(cluster, { tenant, title: 'Until', query: query as never });
     const wanted = { query: { id, title: 'Until', options: query }, title: 'Until', shape: 'values', newID } as const;
     const imported = await api().post('T/import/execute', {
       bundle: bundleOf(pageOfQuery({ ...wanted, isReading: isReading(query) })),
