@@ -123,6 +123,7 @@ const kinds: Record<Exclude<SampleItem['type'], 'file'>, Kind> = {
   cronJob: { path: 'cronjobs', many: 'cronJobs', one: 'cronJob', title: 'cronJobTitle', isReused: true },
   // A tenant gives it other actions, or deactivates it.
   listener: { path: 'listeners', many: 'listeners', one: 'listener', title: 'listenerTitle', isReused: true },
+  widget: { path: 'widgets', many: 'widgets', one: 'widget', title: 'widgetTitle' },
   appPage: { path: 'app-pages', many: 'appPages', one: 'appPage', title: 'appPageTitle' },
 };
 

@@ -53,6 +53,7 @@ const titles = {
   workflow: 'title',
   cronJob: 'cronJobTitle',
   listener: 'listenerTitle',
+  widget: 'widgetTitle',
   appPage: 'appPageTitle',
 } as const;
 

@@ -21,6 +21,7 @@ const Item = z.discriminatedUnion('type', [
   item('workflow', z.looseObject({ title: z.string() })),
   item('cronJob', z.looseObject({ cronJobTitle: z.string() })),
   item('listener', z.looseObject({ listenerTitle: z.string(), endpointPath: z.string() })),
+  item('widget', z.looseObject({ widgetTitle: z.string(), widgetType: z.string() })),
   item('appPage', z.looseObject({ appPageTitle: z.string() })),
 ]);
 export type SampleItem = z.output<typeof Item>;
@@ -83,6 +84,8 @@ export const Sample = z.strictObject({
    */
   setup: z.array(z.string()),
   items: z.array(Item),
+  /** The page that an installation opens. Without one it opens the main workflow. */
+  page: z.uuid().optional(),
   examples: z.array(Example).min(1),
 });
 export type Sample = z.output<typeof Sample>;

@@ -1,8 +1,9 @@
 /** Templates as the console shows them before they are installed. */
 import { describe, expect, test } from 'vitest';
 import { tablesIn, titlesIn } from '#ops/console/client/template.ts';
+import { HEIGHT, pagePicture, WIDTH } from '#ops/console/templates/page-boxes.ts';
 import { smallGraphOf, TILE } from '#ops/console/templates/small-graph.ts';
-import { graphOf, marksOf, shownTitle } from '#ops/console/templates/words.ts';
+import { graphOf, marksOf, pageIn, shownTitle } from '#ops/console/templates/words.ts';
 import { readSample, sampleNames } from '#ops/samples/read.ts';
 import { kinds } from './drafts.ts';
 
@@ -25,6 +26,32 @@ describe.each(names)('the small picture of %s', (name) => {
     expect(boxes.map(({ id }) => id)).toEqual(repeats);
   });
 });
+
+const ofPages = (await Promise.all(names.map(readSample))).filter(({ page }) => page !== undefined);
+
+test.each(ofPages.map((one) => [one.name, one] as const))(
+  'the picture of the page of %s has each widget within it, apart from the others',
+  (_name, template) => {
+    const page = pageIn(template);
+    const boxes = pagePicture(page?.config ?? {}, page?.types ?? new Map());
+
+    expect(boxes.map(({ key }) => key).sort()).toEqual([...(page?.types.keys() ?? [])].sort());
+    for (const one of boxes) {
+      expect(one.x >= 0 && one.y >= 0 && one.x + one.width <= WIDTH && one.y + one.height <= HEIGHT, one.key).toBe(
+        true,
+      );
+      const over = boxes.filter(
+        (other) =>
+          other !== one &&
+          other.x < one.x + one.width &&
+          one.x < other.x + other.width &&
+          other.y < one.y + one.height &&
+          one.y < other.y + other.height,
+      );
+      expect(over, one.key).toEqual([]);
+    }
+  },
+);
 
 test('a template says what it brings and needs, with its tables', async () => {
   const [sync, webhook] = [await readSample('database-sync'), await readSample('webhook-enrichment')];

@@ -13,6 +13,17 @@ export function mainWorkflow({ items, examples, name }: Template) {
   return workflow;
 }
 
+/** The page that an installation opens; undefined for a template of a workflow. */
+export function mainPage({ items, page }: Template) {
+  const found = items.find(({ id }) => id === page);
+  return found?.type === 'appPage' ? found : undefined;
+}
+
+/** The title of what an installation opens. */
+export function mainTitle(template: Template): string {
+  return mainPage(template)?.payload.appPageTitle ?? mainWorkflow(template).payload.title;
+}
+
 /** The titles of what an installation adds, by type, in the order of the template. */
 export function titlesIn({ items, variables }: Template): { type: Schemas['BundledType']; title: string }[] {
   const assets = items.flatMap((item) => {

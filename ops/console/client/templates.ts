@@ -40,6 +40,12 @@ export interface Presence {
   update: { bundle: Bundle; plan: Plan } | undefined;
 }
 
+/** The main workflow of a template in the tenant, and its page, if it is one of a page. */
+interface Opened {
+  workflowID: string;
+  appPageID: string | undefined;
+}
+
 /** Answers what a further installation would be, which takes no title of another workflow. */
 export function presenceRead(tenantID: string, template: Template, datasources: Choices['datasources']) {
   return queryOptions({
@@ -60,7 +66,7 @@ export function presenceRead(tenantID: string, template: Template, datasources: 
 }
 
 /** The tenant may have changed the others, such as the address of a service, and keeps them; they are found by their keys. */
-const updated: ReadonlySet<SampleItem['type']> = new Set(['dataQuery', 'workflow', 'appPage']);
+const updated: ReadonlySet<SampleItem['type']> = new Set(['dataQuery', 'workflow', 'widget', 'appPage']);
 
 /** Undefined unless the workflow is there by the key of the template. */
 async function planOfUpdate(
@@ -76,21 +82,26 @@ async function planOfUpdate(
   return isHere ? { bundle, plan } : undefined;
 }
 
-export async function updateInstalled(tenantID: string, update: NonNullable<Presence['update']>): Promise<string> {
+export async function updateInstalled(
+  tenantID: string,
+  template: Template,
+  update: NonNullable<Presence['update']>,
+): Promise<Opened> {
   const { bundle, plan } = update;
   const wanted = { bundle, onConflict: 'overwrite' as const, secrets: [] };
   await applyImport(tenantID, { ...wanted, token: plan.token });
-  const workflow = plan.items.find(({ type }) => type === 'workflow');
-  if (!workflow?.assetID) throw new Error('The workflow is not here any more');
-  return workflow.assetID;
+  const idOf = (key: string | undefined) => plan.items.find(({ id }) => id === key)?.assetID ?? undefined;
+  const workflowID = idOf(mainWorkflow(template).id);
+  if (!workflowID) throw new Error('The workflow is not here any more');
+  return { workflowID, appPageID: idOf(template.page) };
 }
 
-/** Installs a template, and answers with the id of its workflow and all that came. A variable that is there keeps its value. */
+/** Installs a template, and answers with what is opened then and all that came. A variable that is there keeps its value. */
 export async function installTemplate(
   tenantID: string,
   template: Template,
   choices: Choices,
-): Promise<{ workflowID: string; installed: Installed }> {
+): Promise<Opened & { installed: Installed }> {
   for (const sql of template.setup) await executeSQL(tenantID, sql);
   const items = itemsOf(template, choices.datasources);
   const files = await uploadFiles(tenantID, items);
@@ -117,6 +128,7 @@ export async function installTemplate(
   });
   return {
     workflowID: workflow.newID,
+    appPageID: results.find(({ originalID }) => originalID === template.page)?.newID,
     installed: { template: template.title, assets, tables: tablesIn(template) },
   };
 }

@@ -10,8 +10,9 @@ import { kindsRead } from '../client/workflows.ts';
 import type { Kinds } from '../graph/kinds.ts';
 import { Install } from '../templates/install.tsx';
 import { LargePicture } from '../templates/large-picture.tsx';
+import { PagePicture } from '../templates/page-picture.tsx';
 import { TemplateSteps } from '../templates/step-list.tsx';
-import { graphOf, shownTitle } from '../templates/words.ts';
+import { graphOf, pageIn, shownTitle } from '../templates/words.ts';
 import { PageTitle } from '../ui/page.tsx';
 import { Problem } from '../ui/problem.tsx';
 
@@ -40,11 +41,17 @@ export function TemplatePage() {
 
 function Shown({ tenantID, template, kinds }: { tenantID: string; template: Template; kinds: Kinds }) {
   const graph = useMemo(() => graphOf(template), [template]);
+  const page = useMemo(() => pageIn(template), [template]);
   const titles = new Map(graph.nodes.map(({ id, data }) => [id, shownTitle(data.title)]));
   return (
     <div className="template-page">
       <Text maw={720}>{template.description}</Text>
       <Install {...{ tenantID, template }} />
+      {page && (
+        <div className="panel template-frame of-page">
+          <PagePicture config={page.config} types={page.types} />
+        </div>
+      )}
       <div className="panel template-frame">
         <LargePicture
           {...{ graph, kinds }}

@@ -11,7 +11,7 @@ import { type Permission, useMay } from '../client/may.ts';
 import { isNewRead } from '../client/overview.ts';
 import { referenceRead } from '../client/references.ts';
 import { setSampleInput } from '../client/sample-input.ts';
-import { mainWorkflow, type Template, tablesIn, titlesIn } from '../client/template.ts';
+import { mainTitle, type Template, tablesIn, titlesIn } from '../client/template.ts';
 import { type Choices, installTemplate, type Prepared, presenceRead, updateInstalled } from '../client/templates.ts';
 import { rememberTestInput } from '../testing/test-settings.ts';
 import { countOf } from '../ui/count.ts';
@@ -40,20 +40,22 @@ export function Install({ tenantID, template }: Props) {
     mutationFn: async () => {
       if (!presence.data) return undefined;
       const { next, update } = presence.data;
-      if (wantsUpdate && update) return updateInstalled(tenantID, update);
+      if (wantsUpdate && update) return updateInstalled(tenantID, template, update);
       const choices = { datasources, secrets: secretsIn(template, given), isScheduled };
-      const { workflowID, installed } = await installTemplate(tenantID, next.template, choices);
-      noteInstalled(workflowID, installed);
-      return workflowID;
+      const { installed, ...opened } = await installTemplate(tenantID, next.template, choices);
+      noteInstalled(opened.workflowID, installed);
+      return opened;
     },
-    onSuccess: async (workflowID) => {
-      if (workflowID === undefined) return;
+    onSuccess: async (opened) => {
+      if (opened === undefined) return;
+      const { workflowID, appPageID } = opened;
       const args = template.examples[0]?.args ?? {};
       rememberTestInput(workflowID, args);
       setSampleInput(workflowID, args);
       // Home must not say that there is none.
       queries.setQueryData(isNewRead(tenantID).queryKey, false);
-      await navigate({ to: '/t/$tenantID/workflows/$workflowID', params: { tenantID, workflowID }, search: {} });
+      if (appPageID) await navigate({ to: '/t/$tenantID/pages/$appPageID', params: { tenantID, appPageID } });
+      else await navigate({ to: '/t/$tenantID/workflows/$workflowID', params: { tenantID, workflowID }, search: {} });
       await queries.invalidateQueries();
     },
   });
@@ -68,7 +70,7 @@ export function Install({ tenantID, template }: Props) {
   const { next, update } = presence.data ?? {};
   // The installed one may have been deleted since it was chosen.
   const isUpdate = wantsUpdate && update !== undefined;
-  const title = next && mainWorkflow(next.template).payload.title;
+  const title = next && mainTitle(next.template);
   const isSame = update?.plan.items.every(({ action }) => action === 'unchanged') ?? false;
   return (
     <Panel>
@@ -243,6 +245,7 @@ const creates = {
   workflow: 'workflow.create',
   cronJob: 'cronjob.create',
   listener: 'listener.create',
+  widget: 'widget.create',
   appPage: 'appPage.create',
   file: 'datasource.create',
 } as const;

@@ -1,4 +1,4 @@
-import { mainWorkflow, type Template } from '../client/template.ts';
+import { mainPage, mainWorkflow, type Template } from '../client/template.ts';
 import type { ShownGraph } from '../graph/shown.ts';
 import type { Named } from '../graph/summary.ts';
 
@@ -30,6 +30,21 @@ interface Saved {
 export function graphOf(template: Template): ShownGraph {
   const { workflowNodes, workflowEdges } = mainWorkflow(template).payload as unknown as Saved;
   return { nodes: workflowNodes, edges: workflowEdges };
+}
+
+/** The page that it opens, with the types of its widgets by their keys. */
+export function pageIn(template: Template): { config: object; types: ReadonlyMap<string, string> } | undefined {
+  const page = mainPage(template);
+  if (!page) return undefined;
+  const config = page.payload.appPageConfig as { widgets: string[] };
+  const types = template.items.flatMap((item) =>
+    item.type === 'widget'
+      ? config.widgets
+          .filter((key) => key.startsWith(`widget_${item.id}_`))
+          .map((key) => [key, item.payload.widgetType] as const)
+      : [],
+  );
+  return { config, types: new Map(types) };
 }
 
 /** Titles and texts of the queries that steps name. */

@@ -80,7 +80,7 @@ export function templateTests(stage: () => Stage): void {
     const client = cluster.as(tenant.creator).in({ id });
     await go(`/console/t/${id}/templates`);
     await page.getByRole('link', { name: 'Sync between two databases' }).waitFor();
-    expect(await page.getByRole('article').count()).toBe(9);
+    expect(await page.getByRole('article').count()).toBe(15);
     await expectAccessible(page, { name: 'templates', shows: 'AI classification with review' });
     const install = page.getByRole('region', { name: 'Install' });
     const back = () => page.getByRole('link', { name: 'All templates' }).click();
