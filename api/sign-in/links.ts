@@ -43,6 +43,15 @@ function hashOf(token: string): Buffer {
   return hash('sha256', token, 'buffer');
 }
 
+/** The first link of a deployment in which nobody has an account yet; undefined once somebody has. */
+export async function firstInvitation(pool: Pool, issuer: string): Promise<string | undefined> {
+  const { rows } = await pool.query<{ hasAccounts: boolean }>(`select ${HAS_ACCOUNTS} as "hasAccounts"`);
+  if (rows[0]?.hasAccounts) return undefined;
+  return linkURL(issuer, await makeLink(pool, { accountID: null, purpose: 'FIRST' }));
+}
+
+const HAS_ACCOUNTS = 'exists (select from sign_in_account where password_hash is not null)';
+
 const MAKE = `
 with replaced as (
   delete from sign_in_link where account_id is not distinct from $2 and purpose = $3
@@ -53,4 +62,5 @@ values ($1, $2, $3, now() + make_interval(hours => $4))`;
 const FIND = `
 select l.account_id as "accountID", a.email, l.purpose
 from sign_in_link l left join sign_in_account a on a.id = l.account_id
-where l.token_hash = $1 and l.expires_at > now() and a.is_disabled is not true`;
+where l.token_hash = $1 and l.expires_at > now() and a.is_disabled is not true
+  and (l.purpose <> 'FIRST' or not ${HAS_ACCOUNTS})`;

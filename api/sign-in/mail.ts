@@ -10,8 +10,11 @@ const TIMEOUT_MS = 20_000;
 
 /** The server of SMTP_URL. The operator has chosen it, so it is reached directly and not through the gate for tenants. */
 export function createMailer({ url, from }: NonNullable<Config['mail']>): Mailer {
+  const { username, hostname } = new URL(url);
   const transport = createTransport({
     url,
+    // A password must not cross a network in clear, also where somebody on the way hides that the server can encrypt.
+    requireTLS: username !== '' && !/^(localhost|127\.|\[::1\])/.test(hostname),
     pool: true,
     maxConnections: 2,
     connectionTimeout: TIMEOUT_MS,

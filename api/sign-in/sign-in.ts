@@ -7,6 +7,7 @@ import type { Backplane } from '#shared/messaging/backplane/index.ts';
 import type { Config } from '#shared/process/config.ts';
 import type { TrustedIssuer } from '../auth/trusted-issuer.ts';
 import { deleteExpired } from './delete-expired.ts';
+import type { Needs } from './needs.ts';
 import { openSigningKeys, type SigningKeys } from './signing-keys.ts';
 
 /** Users of the built-in sign-in are stored under this name, since its address may change. */
@@ -19,6 +20,11 @@ export interface SignIn extends AsyncDisposable {
   issuer: TrustedIssuer & { storedAs: string };
   /** Serves its pages. */
   serve: RequestHandler;
+  /**
+   * Sends an invitation to an address without an account, if the deployment sends mail. `countedFor`: the inviter's tenant, which may
+   * send some mails an hour. Never to the inviter: with the link, they could take the address of another person.
+   */
+  invite(email: string, countedFor: string): Promise<void>;
 }
 
 interface Dependencies {
@@ -47,19 +53,22 @@ export async function openSignIn(dependencies: Dependencies): Promise<SignIn> {
       logger,
     ),
   );
-  let opened: Promise<RequestHandler> | undefined;
+  const resourcesOfPages = resources.use(new DisposableStack());
+  let opened: ReturnType<typeof openPages> | undefined;
   const open = () => {
     opened ??= openPages(dependencies, keys, resourcesOfPages);
     return opened;
   };
-  const resourcesOfPages = resources.use(new DisposableStack());
 
   const owned = resources.move();
   return {
     issuer: { issuer, audience, keys: keys.find, storedAs: STORED_AS },
     async serve(request, response, next) {
-      const handler = await open();
+      const { handler } = await open();
       return handler(request, response, next);
+    },
+    async invite(email, countedFor) {
+      if (config.mail) await (await open()).invite(email, countedFor);
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
@@ -69,11 +78,12 @@ async function openPages(
   { config, pool, secrets, backplane, logger }: Dependencies,
   keys: SigningKeys,
   resources: DisposableStack,
-): Promise<RequestHandler> {
-  const [{ createProvider }, { signInRouter }, { createMailer }, { createPasswords }, { createSignInThrottle }] =
+): Promise<{ handler: RequestHandler; invite: SignIn['invite'] }> {
+  const [{ createProvider }, { signInRouter }, { sendInvitation }, { createMailer }, { createPasswords }, throttles] =
     await Promise.all([
       import('./provider.ts'),
       import('./router.ts'),
+      import('./invite.ts'),
       import('./mail.ts'),
       import('../auth/passwords.ts'),
       import('./throttle.ts'),
@@ -83,12 +93,12 @@ async function openPages(
   const make = () =>
     createProvider({ issuer, publicURL, clientID, mcpURL: config.mcp.publicURL, keys: keys.current(), pool });
   let made = { keys: keys.current(), provider: make() };
-  return signInRouter({
+  const needs: Needs = {
     pool,
     secrets,
     logger,
     passwords: createPasswords(),
-    throttle: createSignInThrottle(backplane),
+    throttle: throttles.createSignInThrottle(backplane),
     mailer: config.mail && resources.use(createMailer(config.mail)),
     publicURL,
     issuer,
@@ -97,5 +107,9 @@ async function openPages(
       if (made.keys !== keys.current()) made = { keys: keys.current(), provider: make() };
       return made.provider;
     },
-  });
+  };
+  return {
+    handler: signInRouter(needs),
+    invite: (email, countedFor) => sendInvitation(needs, email, countedFor),
+  };
 }

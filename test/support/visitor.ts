@@ -3,11 +3,7 @@ export interface Visitor {
   /** The last answer: the first that is no redirect, or the redirect that leads away from the site or to `until`. */
   open(url: string, options?: Sent): Promise<Page>;
   /** Sends the form of a page, with these fields in addition to its hidden ones. */
-  submit(
-    page: Page,
-    fields: Record<string, string>,
-    options?: { form?: number; headers?: Record<string, string> },
-  ): Promise<Page>;
+  submit(page: Page, fields: Record<string, string>, options?: { form?: number; until?: string }): Promise<Page>;
   readonly cookies: Map<string, string>;
 }
 
@@ -86,7 +82,7 @@ export function createVisitor({ site, at, ip = '198.51.100.7' }: { site: string;
   return {
     cookies,
     open,
-    async submit({ url, text }, fields, { form = 0, headers } = {}) {
+    async submit({ url, text }, fields, { form = 0, until } = {}) {
       const markup = text.match(/<form[\s\S]*?<\/form>/g)?.[form] ?? '';
       const [, action = url] = /<form[^>]* action="([^"]+)"/.exec(markup) ?? [];
       const hidden = [...markup.matchAll(/<input type="hidden" name="([^"]+)" value="([^"]*)"/g)].map(
@@ -94,7 +90,7 @@ export function createVisitor({ site, at, ip = '198.51.100.7' }: { site: string;
       );
       return await open(new URL(action, url).href, {
         form: { ...Object.fromEntries(hidden), ...fields },
-        ...(headers && { headers }),
+        ...(until && { until }),
       });
     },
   };

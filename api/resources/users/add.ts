@@ -28,7 +28,7 @@ export const addUser = tenantRoute({
   idempotent: 'transaction',
   response: z.object({ user: TenantUser, message: Message }),
 
-  async handle({ body, caller, em, tenantID, require, holds }) {
+  async handle({ body, caller, em, tenantID, require, holds, response }, { access: { signIn }, logger }) {
     const { userEmail, roleIDs, folderID = null } = body;
     for (const role of await requireRoles(em, tenantID, roleIDs)) await requireGrantable({ require, holds }, role);
     const userID = await inEntityTransaction(em, async () => {
@@ -45,6 +45,14 @@ export const addUser = tenantRoute({
       return known;
     });
     const user = await describeUser(em, userID);
+    // Once the invitation is committed. Not waited for: without the mail, the person may still ask for a link where users sign in.
+    if (user.isPending && signIn)
+      response.once('finish', () => {
+        if (response.statusCode !== 201) return;
+        signIn
+          .invite(userEmail, tenantID)
+          .catch((error: unknown) => logger.error({ err: error, tenantID }, 'an invitation was not sent'));
+      });
     return { user, message: user.isPending ? 'User invited' : 'User added' };
   },
 });
