@@ -1,7 +1,8 @@
 /**
  * `npm start`: Gantry on one machine with nothing to set. Postgres, the API and the board live in or under this process, the
  * workers in a second one. A second Postgres, for databases of tenants, is started when a worker first wants it. DATABASE_URL and REDIS_URL name servers to use instead of that Postgres. `--watch`
- * (`npm run dev`) restarts the API and the workers when a file changes.
+ * (`npm run dev`) restarts the API and the workers when a file changes. `--production` starts it for other people: users sign in
+ * with accounts, and nothing is open that is for a developer alone.
  */
 import { openSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
@@ -9,6 +10,7 @@ import { join, resolve } from 'node:path';
 import { startApi } from '#api/app/listen.ts';
 import { requireDevelopmentDatabase } from '#api/auth/database-issuer.ts';
 import { startMCP } from '#api/mcp/listen.ts';
+import { firstInvitation } from '#api/sign-in/links.ts';
 import { createLogger, type Logger } from '#shared/core/logger.ts';
 import { createPool } from '#shared/db/pool.ts';
 import { describeNewerSchema } from '#shared/entities/schema.ts';
@@ -17,11 +19,12 @@ import { type Config, readConfig, readEmbeddedConfig } from '#shared/process/con
 import type { SecretsCheck } from '#shared/process/open-key-ring.ts';
 import { stopSignal } from '#shared/process/shutdown.ts';
 import { describeFailure } from '#shared/process/start-failure.ts';
-import { EMBEDDED_SERVER } from '#shared/tenants/embedded-server.ts';
 import { startBoard } from './board.ts';
+import { type Address, writeAddress } from './embedded/address.ts';
 import { superviseChild } from './embedded/child.ts';
 import { consoleFolder, startConsoleBuild } from './embedded/console.ts';
-import { type Home, openHome } from './embedded/home.ts';
+import { requirePublicURL, startEnvironment, workerEnvironment } from './embedded/environment.ts';
+import { openHome } from './embedded/home.ts';
 import { portProblem } from './embedded/ports.ts';
 import { openServers } from './embedded/servers.ts';
 import { prepareTenantPostgres, startWhenWanted } from './embedded/tenant-postgres.ts';
@@ -32,6 +35,7 @@ import { readSample, sampleNames } from './samples/read.ts';
 const DEFAULT_PORT = 8080;
 
 const watch = process.argv.includes('--watch');
+const isProduction = process.argv.includes('--production');
 try {
   await start();
 } catch (error) {
@@ -44,6 +48,7 @@ try {
 
 async function start(): Promise<void> {
   const began = Date.now();
+  if (isProduction) requirePublicURL();
   const settings = readEmbeddedConfig();
   const { port, boardPort, mcpPort } = settings;
   await requireFree(port, 'PORT');
@@ -63,11 +68,12 @@ async function start(): Promise<void> {
 
   const tenants = resources.use(await prepareTenantPostgres(home, settings));
 
-  const env = environment(home, {
+  const env = startEnvironment(home, {
     databaseURL: servers.databaseURL,
     tenantsURL: tenants?.url,
     consoleDir,
     ports: settings,
+    isProduction,
   });
   const config = readConfig(env);
   const logger = createLogger(config.log, { process: 'api' }, apiLog);
@@ -109,8 +115,10 @@ Gantry is ready at ${baseURL}   (${((Date.now() - began) / 1000).toFixed(1)} s)
 
   Postgres         ${servers.postgres}
   Queues           ${servers.queues}
-  Identity         ${config.auth.issuer ?? 'development issuer: a token for any e-mail address'}
+  Identity         ${identityOf(config)}
 `);
+  resources.use(await writeAddress(home.dir, addressOf(config, baseURL)));
+  await sayFirstInvitation(config, logger);
   if (sample)
     say(`Try it: a token for anyone, then a run that answers with its result.\n\n  ${sample.tryNext.join('\n  ')}\n`);
   if (withSample) say(`${await offeredSamples(port)}\n`);
@@ -118,7 +126,7 @@ Gantry is ready at ${baseURL}   (${((Date.now() - began) / 1000).toFixed(1)} s)
   if (config.outbound.allow.length > 0)
     say('Datasources may reach servers on this machine (OUTBOUND_ALLOW); in production they may not.');
   if (process.env.HOST && process.env.HOST !== config.http.host)
-    say(`HOST is not used: npm start serves ${config.http.host} alone.`);
+    say(`HOST is not used: npm start serves ${config.http.host} alone, unless with -- --production.`);
   say('Ctrl-C stops it; the data stays.');
   await Promise.race([stop, servers.lost.then((error) => Promise.reject(error))]);
   say('\nStopping: work in progress is handed back …');
@@ -139,7 +147,7 @@ async function startServices(config: Config, logger: Logger): Promise<Services> 
 }
 
 /** Each in a process that starts again when a file changes. */
-async function watchServices(env: ReturnType<typeof environment>): Promise<Services> {
+async function watchServices(env: ReturnType<typeof startEnvironment>): Promise<Services> {
   await using resources = new AsyncDisposableStack();
   resources.use(await superviseChild({ name: 'api', args: ['--watch', 'api/main.ts'], env, log: 'inherit' }));
   // The metrics of both would need two ports.
@@ -162,52 +170,6 @@ async function requireFree(port: number, variable: string): Promise<void> {
   if (problem) throw new Error(`port ${port} ${problem}; choose another with ${variable}=…`);
 }
 
-/** Without an identity provider of its own, and not in production: anyone on this machine may sign in, and open the board. */
-function isForDevelopment(): boolean {
-  return !process.env.AUTH_ISSUER && process.env.NODE_ENV !== 'production';
-}
-
-function environment(
-  home: Home,
-  {
-    databaseURL,
-    tenantsURL,
-    consoleDir,
-    ports: { port, boardPort, mcpPort },
-  }: {
-    databaseURL: string;
-    tenantsURL: string | undefined;
-    consoleDir: string;
-    ports: Record<'port' | 'boardPort' | 'mcpPort', number>;
-  },
-) {
-  return {
-    ...process.env,
-    DATABASE_URL: databaseURL,
-    ...(tenantsURL && { TENANT_DATABASES_URL: `${EMBEDDED_SERVER}=${tenantsURL}`, TENANT_DATABASES_ON_DEMAND: 'true' }),
-    HOST: '127.0.0.1',
-    PORT: String(port),
-    CONSOLE_DIR: process.env.CONSOLE_DIR || consoleDir,
-    PUBLIC_URL: process.env.PUBLIC_URL || `http://127.0.0.1:${port}`,
-    BOARD_PORT: String(boardPort),
-    MCP_PORT: String(mcpPort),
-    SECRETS_KEYS: process.env.SECRETS_KEYS || home.secretsKeys,
-    FILES_DIR: process.env.FILES_DIR || join(home.dir, 'files'),
-    // A developer's databases run on the same machine; the banner says that this is allowed.
-    OUTBOUND_ALLOW: process.env.OUTBOUND_ALLOW ?? '127.0.0.0/8,::1',
-    BOARD_OPEN_ON_LOOPBACK: String(isForDevelopment()),
-    DATABASE_POOL: process.env.DATABASE_POOL ?? '8',
-    ...(isForDevelopment() && { DEV_ISSUER_KEY_FILE: join(home.dir, 'issuer-key.json') }),
-  };
-}
-
-/** The worker serves its metrics on the port after the API's, which its tenants do not reach either. */
-function workerEnvironment(env: ReturnType<typeof environment>, { metrics }: Config) {
-  if (!metrics || metrics.port === 0) return env;
-  const denied = [process.env.OUTBOUND_DENY, `${metrics.host}:${metrics.port}`].filter(Boolean).join(',');
-  return { ...env, METRICS_PORT: String(metrics.port + 1), OUTBOUND_DENY: denied };
-}
-
 /** Checked before the migrations: the API refuses as well, but only after them. */
 async function refuseUsersOfOthers({ db }: Config, logger: Logger): Promise<void> {
   const pool = createPool(db, logger, { max: 1, name: 'gantry.start' });
@@ -223,6 +185,24 @@ async function sayNewerSchema({ db }: Config, logger: Logger): Promise<void> {
   const pool = createPool(db, logger, { max: 1, name: 'gantry.start' });
   const newer = await describeNewerSchema(pool).finally(() => pool.end());
   if (newer !== undefined) say(`${newer}.`);
+}
+
+function addressOf({ auth, console: { publicURL } }: Config, url: string): Address {
+  return auth.isBuiltIn ? { url, signInAt: publicURL } : { url };
+}
+
+function identityOf({ auth: { isBuiltIn, issuer } }: Config): string {
+  if (isBuiltIn) return 'accounts of this Gantry: npm run accounts';
+  return issuer ?? 'development issuer: a token for any e-mail address';
+}
+
+/** Somebody has to be the first. Each start makes a new link, and the one before ends. */
+async function sayFirstInvitation({ db, auth: { isBuiltIn, issuer } }: Config, logger: Logger): Promise<void> {
+  if (!isBuiltIn) return;
+  const pool = createPool(db, logger, { max: 1, name: 'gantry.start' });
+  const url = await firstInvitation(pool, issuer ?? '').finally(() => pool.end());
+  if (url === undefined) return;
+  say(`No user has an account yet. The first one opens this link, good for a day and one use:\n\n  ${url}\n`);
 }
 
 /** The keys in the folder may be others than those that sealed what is stored. */

@@ -1,3 +1,5 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { Command } from 'commander';
 import type { InputArguments, Item } from '../client/calls.ts';
 import { createGantry, type Gantry, type ListName } from '../client/index.ts';
@@ -5,7 +7,7 @@ import { UsageError } from './exit.ts';
 import { type Column, type Output, tableOf } from './output.ts';
 import { type Profile, readProfiles } from './profiles.ts';
 
-export const DEFAULT_URL = 'http://127.0.0.1:8080';
+const DEFAULT_URL = 'http://127.0.0.1:8080';
 
 export interface World extends Output {
   env: Record<string, string | undefined>;
@@ -44,7 +46,7 @@ export async function openSession(world: World, command: Command): Promise<Sessi
   const { env } = world;
   const stored = await readProfiles(env);
   const profileName = options.profile || env.GANTRY_PROFILE || stored.current;
-  const profile = stored.profiles[profileName] ?? { url: DEFAULT_URL };
+  const profile = stored.profiles[profileName] ?? { url: await localURL(env) };
   const url = addressOf(options.url || env.GANTRY_URL || profile.url);
   // Credentials that were stored for one service are not for another.
   const own = url === profile.url ? profile : undefined;
@@ -78,6 +80,13 @@ export async function openSession(world: World, command: Command): Promise<Sessi
       return rows;
     },
   };
+}
+
+/** Where nothing else says it: the port in PORT, or that of the Gantry which runs in GANTRY_HOME, as the other commands take them. */
+async function localURL({ PORT, GANTRY_HOME }: World['env']): Promise<string> {
+  if (PORT) return `http://127.0.0.1:${PORT}`;
+  const address = GANTRY_HOME ? await readFile(join(GANTRY_HOME, 'address'), 'utf8').catch(() => '') : '';
+  return address === '' ? DEFAULT_URL : (JSON.parse(address) as { url: string }).url;
 }
 
 function addressOf(text: string): string {

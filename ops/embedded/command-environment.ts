@@ -3,6 +3,7 @@ import { connect } from 'node:net';
 import { join, resolve } from 'node:path';
 import { readEmbeddedConfig } from '#shared/process/config.ts';
 import { EMBEDDED_SERVER } from '#shared/tenants/embedded-server.ts';
+import { readAddress } from './address.ts';
 import { readSecretsKeys } from './home.ts';
 import { findURL, TENANT_POSTGRES_FOLDER } from './postgres-folder.ts';
 
@@ -20,7 +21,9 @@ export async function commandEnvironment(): Promise<Record<string, string | unde
   const tenantsURL = await findURL(join(home, TENANT_POSTGRES_FOLDER), 'postgres');
   const TENANT_DATABASES_URL =
     process.env.TENANT_DATABASES_URL || (tenantsURL ? `${EMBEDDED_SERVER}=${tenantsURL}` : '');
-  return { ...process.env, DATABASE_URL: url, TENANT_DATABASES_URL, SECRETS_KEYS };
+  const signInAt = process.env.AUTH_ISSUER ? undefined : (await readAddress(home))?.signInAt;
+  const builtIn = signInAt && { AUTH: 'builtin', PUBLIC_URL: signInAt };
+  return { ...process.env, DATABASE_URL: url, TENANT_DATABASES_URL, SECRETS_KEYS, ...builtIn };
 }
 
 async function isListening(url: string): Promise<boolean> {

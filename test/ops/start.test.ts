@@ -87,6 +87,47 @@ describe('on a database that has run with an identity provider', () => {
   });
 });
 
+describe('with --production', () => {
+  const production = `${database}_production`;
+  beforeAll(() => onServer(`create database ${production}`));
+  afterAll(() => onServer(`drop database if exists ${production} with (force)`));
+
+  test('signs users in itself, opens nothing to strangers and prints the first invitation', async () => {
+    const PORT = String(await freePort());
+    const BOARD_PORT = String(await freePort());
+    const PUBLIC_URL = `http://localhost:${PORT}`;
+    const settings = {
+      DATABASE_URL: at(databaseURL, { pathname: `/${production}` }),
+      ...keys,
+      PORT,
+      BOARD_PORT,
+      PUBLIC_URL,
+    };
+    const gantry = await start(settings, '--production');
+    const banner = await gantry.until('Ctrl-C stops it');
+    expect(banner).toMatch(/Identity +accounts of this Gantry/);
+    expect(banner).not.toContain('Datasources may reach servers on this machine');
+    const [link = ''] = /http:\S+\/sign-in\/link\/\S+/.exec(banner) ?? [];
+
+    expect((await fetch(`http://127.0.0.1:${PORT}/dev/token`, { method: 'POST' })).status).toBe(404);
+    expect((await fetch(`http://127.0.0.1:${BOARD_PORT}/`, { redirect: 'manual' })).status).toBe(303);
+    const body = new URLSearchParams({ email: 'first@example.com', password: 'seven brown foxes under a bridge' });
+    const use = () => fetch(link, { method: 'POST', headers: { origin: PUBLIC_URL }, body });
+    expect((await use()).status).toBe(200);
+    expect((await use()).status, 'a second use').toBe(410);
+
+    gantry.child.kill('SIGINT');
+    expect(await gantry.ended).toMatchObject({ code: 0 });
+  });
+
+  test('does not start without an address for people', async () => {
+    const { code, err } = await (await start({ DATABASE_URL: databaseURL, ...keys }, '--production')).ended;
+
+    expect(err).toContain('PUBLIC_URL is required with --production');
+    expect(code).toBe(1);
+  });
+});
+
 test('ends with one line and leaves no process behind when a given server is unreachable', async () => {
   const home = join(dir, 'refused');
   const REDIS_URL = `redis://:${redisPassword}@127.0.0.1:${await freePort()}`;
@@ -211,11 +252,11 @@ interface Started {
   ended: Promise<{ code: number | null; out: string; err: string }>;
 }
 
-async function start(settings: Record<string, string>): Promise<Started> {
+async function start(settings: Record<string, string>, ...args: string[]): Promise<Started> {
   const { HOME = '', LD_LIBRARY_PATH = '' } = process.env;
   const [PORT, BOARD_PORT, MCP_PORT] = [String(await freePort()), String(await freePort()), String(await freePort())];
   const GANTRY_HOME = await mkdtemp(join(dir, 'home-'));
-  const child = spawn(process.execPath, ['ops/start.ts'], {
+  const child = spawn(process.execPath, ['ops/start.ts', ...args], {
     cwd: root,
     env: nodeEnvironment({ HOME, LD_LIBRARY_PATH, PORT, BOARD_PORT, MCP_PORT, GANTRY_HOME, ...settings }),
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -1,7 +1,7 @@
 import { Secret, TOTP } from 'otpauth';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { setDisabled } from '#api/sign-in/accounts.ts';
-import { makeLink } from '#api/sign-in/links.ts';
+import { firstInvitation, makeLink } from '#api/sign-in/links.ts';
 import type { Cluster } from '#test/support/cluster.ts';
 import {
   acceptInvitation,
@@ -211,6 +211,17 @@ describe('a link', () => {
     const after = await thief.open(underWay.leadsTo?.href ?? '');
     expect(after.leadsTo?.searchParams.get('code') ?? null).toBeNull();
     expect((await thief.open(`${issuer}/account`)).text).not.toContain('Signed in as');
+  });
+
+  test('for the first account ends once there is one', async () => {
+    await using empty = await startSignInCluster();
+    const url = (await firstInvitation(empty.pool, issuer)) ?? '';
+    const visitor = visit(empty);
+    const page = await visitor.open(url);
+    await anAccount(empty, 'somebody@example.com');
+
+    expect(await visitor.submit(page, { email: 'thief@example.com', password })).toMatchObject({ status: 410 });
+    expect(await firstInvitation(empty.pool, issuer)).toBeUndefined();
   });
 
   test.each([
