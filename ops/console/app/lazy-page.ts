@@ -1,5 +1,5 @@
 import { lazyRouteComponent } from '@tanstack/react-router';
-import { whenServed } from '../code/when-served.ts';
+import { whenServed } from '../client/when-served.ts';
 
 /**
  * A page whose code is loaded when it is first opened, which waits while the server is away. The router would load the document anew at

@@ -1,5 +1,5 @@
 import { lazy } from 'react';
-import { whenServed } from '../code/when-served.ts';
+import { whenServed } from '../client/when-served.ts';
 
 /** Forms are loaded with the first question: most pages have none. */
 export const Question = lazy(() =>

@@ -1,7 +1,7 @@
 import { ActionIcon } from '@mantine/core';
 import { lazy, Suspense, useEffect, useRef } from 'react';
 import { useMay } from '../client/may.ts';
-import { whenServed } from '../code/when-served.ts';
+import { whenServed } from '../client/when-served.ts';
 import { useAsked } from '../open-page/open-page.ts';
 import { Icon } from '../ui/icon.tsx';
 import { useStored } from './stored.ts';

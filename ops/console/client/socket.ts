@@ -1,9 +1,9 @@
 import { useEffect, useSyncExternalStore } from 'react';
 import type { Socket } from 'socket.io-client';
 import type { AnyServerEvent, AnyServerPayload } from '#shared/messaging/realtime/events.ts';
-import { whenServed } from '../code/when-served.ts';
 import { type Connection, connectionOptions, pollAfterTimeouts } from './connection.ts';
 import { currentToken, getSession, subscribe as onSession } from './session.ts';
+import { whenServed } from './when-served.ts';
 
 export type { AnyServerPayload, ServerPayload } from '#shared/messaging/realtime/events.ts';
 

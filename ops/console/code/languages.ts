@@ -1,7 +1,7 @@
 import type { Extension } from '@codemirror/state';
+import { whenServed } from '../client/when-served.ts';
 import type { CodeLanguage } from './language.ts';
 import type { Offered } from './offered.ts';
-import { whenServed } from './when-served.ts';
 
 const languages: Record<CodeLanguage, (offered: Offered) => Promise<Extension>> = {
   sql: async (offered) => (await import('./sql.ts')).sqlSupport(offered),

@@ -1,10 +1,10 @@
 import { useContext, useEffect, useEffectEvent, useRef } from 'react';
+import { whenServed } from '../client/when-served.ts';
 import { ValuesInField } from '../values/context.ts';
 import { createEditor, type Editor } from './editor.ts';
 import type { CodeLanguage } from './language.ts';
 import { languageOf } from './languages.ts';
 import { OfferedInCode } from './offered.ts';
-import { whenServed } from './when-served.ts';
 
 interface Props {
   value: string;

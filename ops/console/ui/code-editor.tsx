@@ -2,8 +2,8 @@ import './code-editor.css';
 import { Input, Skeleton } from '@mantine/core';
 import { useId } from '@mantine/hooks';
 import { type CSSProperties, type FocusEvent, lazy, type ReactNode, Suspense, useMemo, useRef } from 'react';
+import { whenServed } from '../client/when-served.ts';
 import type { CodeLanguage } from '../code/language.ts';
-import { whenServed } from '../code/when-served.ts';
 
 const CodeView = lazy(() =>
   whenServed(() => import('../code/view.tsx')).then(({ CodeView: one }) => ({ default: one })),

@@ -1,6 +1,6 @@
 import { type MultiSelectProps, Skeleton } from '@mantine/core';
 import { lazy, Suspense } from 'react';
-import { whenServed } from '../code/when-served.ts';
+import { whenServed } from '../client/when-served.ts';
 
 const Part = lazy(() =>
   whenServed(() => import('./multi-select-part.tsx')).then(({ MultiSelectPart: one }) => ({ default: one })),

@@ -30,7 +30,7 @@ export class Events {
     this.#widget = widget;
   }
 
-  /** What is at work comes to its end; nothing follows it. */
+  /** An event at work comes to its end; nothing follows it. */
   close(): void {
     this.#isClosed = true;
   }

@@ -13,7 +13,7 @@ export interface Asked {
   answer(isYes: boolean): void;
 }
 
-/** What a page tells the person who looks at it, and asks. */
+/** A page's messages to the person who looks at it, and its questions. */
 export class Messages {
   readonly told: Store<readonly Told[]> = createStore<readonly Told[]>([]);
   readonly asked: Store<Asked | null> = createStore<Asked | null>(null);

@@ -1,5 +1,5 @@
 import { type ComponentType, lazy } from 'react';
-import { whenServed } from '../../code/when-served.ts';
+import { whenServed } from '../../client/when-served.ts';
 import type { WidgetProps } from './page-context.ts';
 
 export interface WidgetKind {
