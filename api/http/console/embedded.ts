@@ -54,7 +54,18 @@ addEventListener('message', ({ ports: [port] }) => {
     } catch {}
   for (let at = Object.getPrototypeOf(globalThis); at; at = Object.getPrototypeOf(at)) Object.freeze(at);
   Object.preventExtensions(globalThis);
+  const textOf = (error) => {
+    try {
+      return String(error && error.message || error).slice(0, 500);
+    } catch {
+      return 'has thrown something that is no text';
+    }
+  };
+  let last = Promise.resolve();
   port.onmessage = ({ data: jobs }) => {
+    last = last.then(() => work(jobs));
+  };
+  const work = async (jobs) => {
     for (const { id, source, scope } of jobs) {
       send({ begun: id });
       try {
@@ -62,12 +73,14 @@ addEventListener('message', ({ ports: [port] }) => {
         for (const { root, key, value } of scope)
           if (key === null) roots.set(root, { ...value, ...roots.get(root) });
           else roots.set(root, { ...roots.get(root), [key]: value });
-        const value = compile(source, [...roots.keys()])(...roots.values());
+        const given = compile(source, [...roots.keys()])(...roots.values());
+        // A promise has the same time: the next piece begins behind it.
+        const value = typeof given?.then === 'function' ? await given : given;
         const json = stringify(value);
         if (json !== undefined && json.length > 2_000_000) throw new Error('gives more than 2 MB');
         send({ id, json });
       } catch (error) {
-        send({ id, message: String(error && error.message || error).slice(0, 500) });
+        send({ id, message: textOf(error) });
       }
     }
   };
