@@ -29,7 +29,7 @@ export function syntaxOf({ path, schema, templates }: Field, core: JsonFormsCore
   if (path === 'sourceVariables') return 'key';
   // The title of a question is shown to the person who is asked; that of another step is its name.
   if ((name === 'title' || name === 'description') && !(parts.length === 1 && asksPeople(core))) return undefined;
-  return isExpression(parts, core) ? 'code' : 'template';
+  return isExpression(parts, core) ? 'expression' : 'template';
 }
 
 function asksPeople(core: JsonFormsCore | undefined): boolean {

@@ -1,15 +1,19 @@
 import './values.css';
 import { lazy, type RefObject, Suspense, useEffect, useId, useMemo, useRef, useState } from 'react';
+import { whenServed } from '../client/when-served.ts';
 import { faultsIn } from './check.ts';
 import { type FieldProps, type ValuesHere, ValuesInField } from './context.ts';
 import { Marks } from './marks.tsx';
 import { nativeFieldIn, putInto } from './native.ts';
 import { FaultLine, NowLine } from './now-line.tsx';
-import { expressionText } from './path.ts';
+import { expressionText, isCode } from './path.ts';
 import { Popup } from './popup.tsx';
 import { Suggestions } from './suggestions.tsx';
 import { type Key, withoutSecrets } from './value.ts';
 
+const CodeLine = lazy(() =>
+  whenServed(() => import('./code-line.tsx')).then(({ CodeLine: one }) => ({ default: one })),
+);
 const ValuePicker = lazy(() => import('./picker.tsx').then(({ ValuePicker: one }) => ({ default: one })));
 
 /** A field whose text can name values of the run: they are chosen by a click or completed, and its value is shown. */
@@ -58,7 +62,7 @@ export function ValueField({
       onInput={() => setText(nativeFieldIn(box.current)?.value ?? '')}
     >
       <ValuesInField value={inField}>{children}</ValuesInField>
-      {syntax !== 'code' && !onPick && !isTyping && <Marks {...{ box, text, values, syntax }} />}
+      {!isCode(syntax) && !onPick && !isTyping && <Marks {...{ box, text, values, syntax }} />}
       {syntax === 'template' && !onPick && <Suggestions box={box} label={label} values={values} onShown={setTyping} />}
       <button
         ref={button}
@@ -90,6 +94,13 @@ export function ValueField({
         </Popup>
       )}
       {syntax === 'template' && <Now id={nowID} value={value} here={here} isTyping={isTyping} />}
+      {isCode(syntax) && here.Now === undefined && (
+        <div id={nowID}>
+          <Suspense>
+            <CodeLine value={value} syntax={syntax} here={here} />
+          </Suspense>
+        </div>
+      )}
       {syntax === 'key' && <FaultLine id={nowID} faults={faultsIn(text, values, syntax)} />}
     </div>
   );

@@ -6,7 +6,7 @@ import { samples } from './samples.ts';
 import { shortText } from './value.ts';
 
 /** More would hide the form. */
-const MAX_SHOWN = 160;
+export const MAX_SHOWN = 160;
 
 /** The value of a field with expressions for the present data, or why it has none. */
 export function NowLine({ id, value, here, isTyping }: NowProps) {

@@ -38,7 +38,8 @@ function ownerOf({ root, keys }: Expression, values: Values): Value | undefined 
   return found?.missing === undefined ? found?.value : undefined;
 }
 
-function rootsOf({ input, groups }: Values): Roots {
+/** The values that expressions begin at, as far as they are known. */
+export function rootsOf({ input, groups }: Values): Roots {
   const roots: Record<string, Record<string, unknown>> = {};
   for (const { path, sample } of [input, ...groups.flatMap(({ values }) => values)]) {
     const [root = '', key, ...deeper] = path;

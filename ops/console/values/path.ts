@@ -4,8 +4,15 @@ const NAME = /^[\p{L}_$][\p{L}\p{N}_$]*$/u;
 /** Names that no template may read. */
 const UNREADABLE: ReadonlySet<Key> = new Set(['__proto__', 'prototype', 'constructor']);
 
-/** How values are named: in templates between braces, in code as they are, in lists of results by their keys in `ctx` alone, one in each line. */
-export type Syntax = 'template' | 'code' | 'key';
+/**
+ * How values are named: in templates between braces; as they are in the body of a function and in an expression, both JavaScript; in lists of
+ * results by their keys in `ctx` alone, one in each line.
+ */
+export type Syntax = 'template' | 'code' | 'expression' | 'key';
+
+export function isCode(syntax: Syntax): syntax is 'code' | 'expression' {
+  return syntax === 'code' || syntax === 'expression';
+}
 
 /** A path as an expression writes it; undefined if none can. */
 export function pathText([root = '', ...keys]: readonly Key[], syntax: Syntax): string | undefined {
@@ -18,7 +25,7 @@ export function pathText([root = '', ...keys]: readonly Key[], syntax: Syntax): 
 export function keyText(key: Key, syntax: Syntax): string | undefined {
   if (typeof key === 'number') return `[${key}]`;
   if (NAME.test(key)) return UNREADABLE.has(key) && syntax === 'template' ? undefined : `.${key}`;
-  if (syntax === 'code') return `[${JSON.stringify(key)}]`;
+  if (isCode(syntax)) return `[${JSON.stringify(key)}]`;
   if (!key.includes('"')) return `["${key}"]`;
   return key.includes("'") ? undefined : `['${key}']`;
 }

@@ -3,6 +3,7 @@ export const samples = {
   test: {
     there: 'in the last test',
     unknown: 'The last test has no value for this.',
+    lacks: 'The last test has no value for',
     later: 'A test shows the value that this has.',
     toSee: 'Test the workflow to see values here.',
     reading: 'Reading what the step gave in the last test …',
@@ -11,6 +12,7 @@ export const samples = {
   input: {
     there: 'in the last test',
     unknown: 'The last test had no value for this.',
+    lacks: 'The last test had no value for',
     later: 'A test shows the value that this has.',
     toSee: 'Test the workflow to see values here.',
     reading: 'Reading the input of the last test …',
@@ -19,6 +21,7 @@ export const samples = {
   page: {
     there: 'now',
     unknown: 'It has no value now.',
+    lacks: 'There is no value now for',
     later: 'It has no value now.',
     toSee: 'Values are shown here once the page is drawn.',
     reading: 'Reading …',
@@ -27,6 +30,7 @@ export const samples = {
   event: {
     there: 'in the newest event',
     unknown: 'The newest event has no value for this.',
+    lacks: 'The newest event has no value for',
     later: 'The first event shows the value that this has.',
     toSee: 'Values are shown here when an event has come.',
     reading: 'Reading the event …',

@@ -126,6 +126,82 @@ export function valueTests(stage: () => Stage): void {
     await expect.poll(() => code.textContent()).toBe('return ctx.decision.approvedctx.input.orderID');
   });
 
+  test('JavaScript shows what it gives for the data of the last test, its error, or that it has no end, and reaches nothing', async () => {
+    const { cluster, page, go, path, tenant, faults } = stage();
+    const client = cluster.as(tenant.creator).in(tenant);
+    const branch = { id: 'large', conditions: [{ operator: 'expression' as const, leftValue: 'ctx.order.total > 5' }] };
+    const graph = chain({
+      fetch: {
+        title: 'Fetch',
+        type: 'javascript',
+        code: 'return { total: 7, names: ["Ada"] };',
+        outputVariable: 'order',
+      },
+      compute: { title: 'Compute', type: 'javascript', code: 'return { twice: ctx.order.total * 2 };' },
+      choose: { title: 'Choose', type: 'condition', branches: [branch] },
+    });
+    const workflow = await aWorkflow(cluster, { tenant, title: 'Runs code', ...graph });
+    const answered: string[] = [];
+    const onAnswer = (request: { url(): string }) => answered.push(request.url());
+    const shown = (text: string | RegExp) => panel.locator('.value-now', { hasText: text }).waitFor();
+    const opened = async (step: string) => {
+      await page.getByText('Steps as a list').click();
+      await page.getByRole('button', { name: step, exact: true }).click();
+    };
+    const panel = page.getByRole('complementary', { name: 'Step' });
+    await go(path(`/workflows/${workflow.id}`));
+    await opened('Compute');
+    await shown('A test shows the value that this has');
+
+    const given = { args: {}, workflowID: workflow.id };
+    const test = await client.post('T/workflows/test', given);
+    const key = `gantry.test.${workflow.id}`;
+    await page.evaluate(`sessionStorage.setItem(${JSON.stringify(key)}, ${JSON.stringify(test.body.instanceID)})`);
+    await page.reload();
+    await page.locator('.last-test').getByText('Completed').waitFor();
+    await opened('Compute');
+    await shown('= {twice: 14}');
+    await expectAccessible(page, { name: 'values-code', shows: 'twice: 14', schemes: ['light'] });
+    const code = panel.getByRole('textbox', { name: 'Code' });
+    expect(await page.locator('iframe').count()).toBe(1);
+
+    page.on('requestfinished', onAnswer);
+    for (const [text, result] of cases) {
+      await code.fill(text);
+      await shown(result);
+    }
+    page.off('requestfinished', onAnswer);
+    expect(answered.filter((url) => !url.startsWith(cluster.baseURL) && !url.startsWith('blob:'))).toEqual([]);
+    await expectAccessible(page, { name: 'values-code-fault', shows: 'not defined', schemes: ['light'] });
+
+    // The browser tells what the policy of the frame has refused.
+    expect(faults.splice(0).filter((fault) => !/policy|refused|-src/i.test(fault))).toEqual([]);
+
+    // A text that comes while the code of the one before runs: what that gives is dropped.
+    await page.evaluate(WATCHING);
+    await code.fill('for (;;);');
+    await expect.poll(() => page.evaluate<number>('window.posted')).toBe(1);
+    await code.fill('');
+    await page.keyboard.type('return "last";');
+    await shown('= "last"');
+    const texts = await page.evaluate<string[]>('window.texts');
+    expect(texts.filter((text) => text.includes('takes longer'))).toEqual([]);
+    // Not one run for each key.
+    expect(await page.evaluate<number>('window.posted')).toBeLessThan(10);
+
+    await page.getByRole('table').getByRole('button', { name: 'Choose' }).click();
+    await shown('= true');
+    const field = panel.getByRole('textbox', { name: LEFT });
+    await field.fill('ctx.order.total > {{ctx.order.names.length}} + 6');
+    await shown('= false');
+    await field.fill('ctx.order.nothing.at > 5');
+    await shown(/TypeError: .*It counts as not true/);
+    await page.getByRole('table').getByRole('button', { name: 'Fetch' }).click();
+    await shown('= {total: 7, names: 1 item: "Ada"}');
+    await page.getByRole('button', { name: 'Close the step' }).click();
+    await expect.poll(() => page.locator('iframe').count()).toBe(0);
+  });
+
   test('a field for a value becomes one for an expression when a value is chosen, and when braces are typed', async () => {
     const { cluster, page, go, path, tenant } = stage();
     const inputDefinitions = [{ key: 'least', type: 'number' as const }];
@@ -179,6 +255,40 @@ export function valueTests(stage: () => Stage): void {
     await page.locator('.value-now', { hasText: '9' }).waitFor();
   });
 }
+
+/** Counts what is given to sandboxes, and keeps all that is shown below the field. */
+const WATCHING = `
+  window.posted = 0;
+  window.texts = [];
+  const { postMessage } = MessagePort.prototype;
+  MessagePort.prototype.postMessage = function (...args) {
+    if (Array.isArray(args[0])) window.posted += 1;
+    return postMessage.apply(this, args);
+  };
+  const line = document.querySelector('.value-now').parentElement;
+  new MutationObserver(() => texts.push(line.textContent)).observe(line, { subtree: true, childList: true, characterData: true });`;
+
+/** Code of a step, and what is shown below it. */
+const cases: readonly (readonly [code: string, shown: string])[] = [
+  ['const { order } = ctx;\nreturn order.names.map((name) => name.toUpperCase());', '= 1 item: "ADA"'],
+  ['return await Promise.all([1, 2].map(async (n) => n * 2));', '= 2 items: 2, 4'],
+  ['total = 1; total += 2; return total;', '= 3'],
+  ['const rows = ctx.order.rows;\n\nreturn rows.length;', '(line 3)'],
+  ['return 1 +', 'SyntaxError: '],
+  ['for (;;);', 'takes longer than the 100 ms'],
+  ['await new Promise(() => {});', 'takes longer than the 100 ms'],
+  ['return "still here";', '= "still here"'],
+  ['return await import("https://evil.test/code.js")', 'TypeError'],
+  [
+    'return [typeof fetch, typeof XMLHttpRequest, typeof WebSocket, typeof document].join()',
+    'undefined,undefined,undefined,undefined',
+  ],
+  ['return typeof setTimeout + typeof crypto', '= "undefinedobject"'],
+  ['return "x".repeat(3000000)', 'gives more than 2 MB'],
+  ['throw { toString() { throw 1; } };', 'cannot be shown here'],
+  ['return ctx.scriptResult', '= null'],
+  ['return nothing', 'ReferenceError: nothing is not defined (line 1)'],
+];
 
 /** The field of a comparison that is compared. */
 const LEFT = /^(Left value|Value)/;
