@@ -197,7 +197,10 @@ module.exports = {
       name: 'app-pages-need-no-console',
       severity: 'error',
       from: { path: '^ops/console/page/' },
-      to: { path: '^ops/console/', pathNot: '^ops/console/(page|ui|code|chart)/|^ops/console/client/(types|when-served)\\.ts' },
+      to: {
+        path: '^ops/console/',
+        pathNot: '^ops/console/(page|ui|code|chart)/|^ops/console/client/(types|when-served)\\.ts',
+      },
     },
     {
       name: 'pages-are-built-not-imported',
