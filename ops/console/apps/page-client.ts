@@ -8,7 +8,7 @@ import { saveFile } from '../ui/save-file.ts';
 import { readInParts } from './in-parts.ts';
 import { widgetOf } from './widget-key.ts';
 
-interface Host {
+export interface Host {
   tenantID: string;
   openPage: PageClient['openPage'];
 }
@@ -69,7 +69,12 @@ const MOST_ITEMS = 100;
 /** As many widgets as one request may ask for. */
 const AT_ONCE = 50;
 
-function commonClient({ tenantID, appPageID, openPage }: Host & { appPageID?: string }): Omit<PageClient, 'read'> {
+/** What pages and dashboards have in common. */
+export function commonClient({
+  tenantID,
+  appPageID,
+  openPage,
+}: Host & { appPageID?: string }): Omit<PageClient, 'read'> {
   return {
     openPage,
     listen(onPush) {
@@ -141,7 +146,7 @@ function queryAnswer({ dataQueryResult, rowCount, truncated, columns }: Answered
 }
 
 /** A widget whose only query has failed has failed itself; beside others the failure is theirs alone. */
-function widgetAnswer(
+export function widgetAnswer(
   at: number,
   { widgetData, bindings = [] }: { widgetData?: unknown; bindings?: readonly { error: Answer['error'] | null }[] },
 ): Answer {

@@ -1,52 +1,196 @@
+import './builder.css';
+import { Button } from '@mantine/core';
 import { useState } from 'react';
-import { UndoButtons, useUndo } from '../editor/use-undo.tsx';
-import { PageTitle } from '../ui/page.tsx';
-import { type Edit, isChanged, type StoredPage } from './document.ts';
-import { ChosenWidget, PagePanels } from './panels/side-panels.tsx';
+import { useMay } from '../client/may.ts';
+import { newID } from '../client/new-id.ts';
+import type { WidgetTypes } from '../client/widget-types.ts';
+import { useUndo } from '../editor/use-undo.tsx';
+import { createStore } from '../page/state/store.ts';
+import { useStore } from '../page/widgets/page-context.ts';
+import { Notice } from '../ui/notice.tsx';
+import { Problem } from '../ui/problem.tsx';
+import { useUnsaved } from '../ui/unsaved.ts';
+import { AddDialog } from './add/add-dialog.tsx';
+import { firstConfig } from './add/first-values.ts';
+import type { Offer } from './add/widget-words.ts';
+import { BuilderHead } from './builder-head.tsx';
+import type { CanvasState } from './canvas/canvas-state.ts';
+import type { PageDocument, StoredPage } from './document.ts';
+import { addWidget, newWidget, setPage } from './edits.ts';
+import type { Screen } from './grid-edits.ts';
+import { type Place, withNode } from './layout-edits.ts';
+import { nameOfPart, nodeIDOf, partOf, placeAfter } from './parts.ts';
+import { Preview } from './preview.tsx';
+import { Conflict } from './save/conflict.tsx';
+import { dropUnsaved, unsavedOf } from './save/kept.ts';
+import { useBuilderKeys } from './use-builder-keys.ts';
+import { usePartActions } from './use-part-actions.ts';
+import { useSave } from './use-save.ts';
+import { type Width, widths } from './widths.ts';
+import { Workbench } from './workbench.tsx';
 
 interface Props {
   tenantID: string;
   stored: StoredPage;
+  /** Reads the page anew, which drops what is not saved. */
+  onReload: () => Promise<unknown>;
 }
 
-/** The builder of a page or a dashboard: its parts, the page itself, and the panel of the part that is chosen. */
-export function Builder({ stored }: Props) {
-  const { value: document, change, undo } = useUndo(() => stored.document);
-  const [chosen, setChosen] = useState<string>();
-  const edit = (next: Edit, what?: string) => change(next, what);
-  const isDirty = isChanged(document, stored.document);
+/** The builder of a page or a dashboard: the page itself, its parts, and the panel of the part that is chosen. */
+export function Builder({ tenantID, stored, onReload }: Props) {
+  const [kept] = useState(() => unsavedOf(stored));
+  const { value: document, change, moves, undo } = useUndo(() => kept?.document ?? stored.document);
+  const saving = useSave({ tenantID, stored, document, keptIDs: kept?.ids ?? {} });
+  const { base, isDirty, save, theirs } = saving;
+  useUnsaved(isDirty);
+  const may = useMay(`${document.kind === 'app-page' ? 'appPage' : 'dashboard'}:${document.id}`);
+  const mayChange = may(document.kind === 'app-page' ? 'appPage.update' : 'dashboard.update');
+  const [width, setWidth] = useState<Width>(() => (window.innerWidth < 640 ? 'phone' : 'desktop'));
+  const [screen, setScreen] = useState<Screen>('lg');
+  const [isPreview, setPreview] = useState(false);
+  const [adding, setAdding] = useState<{ place: Place | undefined }>();
+  const [said, setSaid] = useState('');
+  const latest = useLatest(document);
+  const [canvas] = useState(() => canvasState({ latest, change, onAdd: (place) => setAdding({ place }) }));
+  const selection = useStore(canvas.selection);
+  const [only] = selection;
+  const actions = usePartActions({
+    ...{ document, edit: change, selection, screen, say: setSaid },
+    select: (ids) => canvas.selection.set(new Set(ids)),
+  });
+  const openAdd = () => setAdding({ place: placeAfter(document, only) });
+  const saveNow = () => mayChange && isDirty && !saving.isSaving && save({});
+  useBuilderKeys({
+    ...{ actions, isOff: isPreview || !mayChange, onAdd: openAdd, onSave: saveNow },
+    onLeave: () => canvas.selection.set(around(document, only)),
+  });
+  const drop = async () => {
+    dropUnsaved(base);
+    await onReload();
+  };
+  const add = (offer: Offer, types: WidgetTypes) => {
+    const [next, id] = added(document, { offer, types, place: adding?.place });
+    change(() => next);
+    canvas.choose(id);
+    setAdding(undefined);
+    setSaid(`${offer.word} is added.`);
+  };
   return (
-    <div className="builder">
-      <PageTitle title={document.title} beside={isDirty && <span className="status">Not saved</span>}>
-        <UndoButtons {...undo} />
-      </PageTitle>
-      <ul>
-        {Object.values(document.widgets).map(({ key, title }) => (
-          <li key={key}>
-            <button type="button" aria-pressed={key === chosen} onClick={() => setChosen(key)}>
-              {title}
-            </button>
-          </li>
-        ))}
-      </ul>
-      <PanelOfPart {...{ document, chosen, edit }} />
+    <div className="builder-page-frame">
+      <BuilderHead
+        {...{ tenantID, document, isDirty, mayChange, isPreview, width, undo }}
+        isDraft={base.isDraft}
+        isSaving={saving.isSaving}
+        onTitle={(title) => change(setPage({ title }), 'title')}
+        onWidth={setWidth}
+        onPreview={setPreview}
+        onSave={saveNow}
+        onPublish={() => save({ isDraft: false })}
+      />
+      {kept && isDirty && (
+        <Notice tone="wait" title="Changes that were not saved are here again">
+          <Button size="compact-xs" variant="default" onClick={() => void drop()}>
+            Drop them
+          </Button>
+        </Notice>
+      )}
+      {!mayChange && <Notice tone="wait">You may look at this page, and not change it.</Notice>}
+      {saving.error && <Problem error={saving.error} />}
+      {theirs && (
+        <Conflict
+          {...{ tenantID, theirs }}
+          base={base.document}
+          own={saving.own}
+          onMerge={(merged) => {
+            change(() => merged);
+            saving.rebase(theirs);
+            setSaid('Both changes are joined. Look at the page, and save it.');
+          }}
+          onOverwrite={() => save({ over: theirs })}
+          onTheirs={() => void drop()}
+        />
+      )}
+      {isPreview ? (
+        <div className="builder-sheet" style={{ width: widths[width].pixels ?? '100%' }}>
+          <Preview {...{ tenantID, document }} />
+        </div>
+      ) : (
+        <Workbench
+          {...{ tenantID, document, canvas, selection, actions, width, screen, isDirty, mayChange, moves, said }}
+          onScreen={setScreen}
+          onAdd={openAdd}
+          onReload={onReload}
+        />
+      )}
+      {adding && (
+        <AddDialog
+          tenantID={tenantID}
+          hasHolders={document.kind === 'app-page'}
+          where={whereOf(document, adding.place)}
+          onAdd={add}
+          onClose={() => setAdding(undefined)}
+        />
+      )}
     </div>
   );
 }
 
-export interface PartPanelProps {
-  document: StoredPage['document'];
-  /** The key of a widget, or the id of another part of the layout. */
-  chosen: string | undefined;
-  edit: (edit: Edit, what?: string) => void;
+function useLatest<T>(value: T): { current: T } {
+  const [latest] = useState({ current: value });
+  latest.current = value;
+  return latest;
 }
 
-/** The properties of the part that is chosen, and the panels of the page. */
-function PanelOfPart({ document, chosen, edit }: PartPanelProps) {
-  return (
-    <>
-      {chosen !== undefined && <ChosenWidget {...{ document, edit }} widgetKey={chosen} page={undefined} />}
-      <PagePanels {...{ document, edit }} page={undefined} isDirty={false} onReload={async () => undefined} />
-    </>
-  );
+interface Needs {
+  latest: { current: PageDocument };
+  change: CanvasState['edit'];
+  onAdd: CanvasState['add'];
+}
+
+function canvasState({ latest, change, onAdd }: Needs): CanvasState {
+  const selection = createStore<ReadonlySet<string>>(new Set());
+  return {
+    document: () => latest.current,
+    edit: change,
+    selection,
+    choose(given, isMore = false) {
+      const id = nodeIDOf(latest.current, given);
+      const before = selection.get();
+      if (!isMore) return selection.set(new Set([id]));
+      const next = new Set(before);
+      if (!next.delete(id)) next.add(id);
+      selection.set(next);
+    },
+    add: onAdd,
+  };
+}
+
+/** The part around the one that is chosen; nothing around the page itself. */
+function around(document: PageDocument, id: string | undefined): ReadonlySet<string> {
+  const place = id === undefined ? undefined : partOf(document, id)?.place;
+  return new Set(place ? [place.parentID] : []);
+}
+
+interface Adding {
+  offer: Offer;
+  types: WidgetTypes;
+  place: Place | undefined;
+}
+
+/** The document with what was chosen from the offers, and the id of that part. */
+function added(document: PageDocument, { offer, types, place }: Adding): [PageDocument, string] {
+  if (offer.isHolder) {
+    const id = newID();
+    return [{ ...document, config: withNode(document.config, { id, type: offer.type, children: [] }, place) }, id];
+  }
+  const config = firstConfig(offer.type, types[offer.type]?.data ?? {});
+  const widget = newWidget(document, { title: offer.word, type: offer.type, config });
+  return [addWidget(widget, place)(document), widget.key];
+}
+
+function whereOf(document: PageDocument, place: Place | undefined): string {
+  if (document.kind === 'dashboard') return 'It comes below all others; then move it where it belongs.';
+  if (!place) return 'It comes at the end of the page.';
+  const isPage = partOf(document, place.parentID)?.place === undefined;
+  return isPage ? 'It comes into the page.' : `It comes into “${nameOfPart(document, place.parentID)}”.`;
 }

@@ -13,7 +13,18 @@ export interface Place {
 }
 
 /** The layout as it is edited: each node has an id. A page without one has its widgets below one another. */
-export function layoutIn({ layout, widgets }: Values): LayoutNode {
+export function layoutIn(config: Values): LayoutNode {
+  const known = layouts.get(config);
+  if (known) return known;
+  const layout = readLayout(config);
+  layouts.set(config, layout);
+  return layout;
+}
+
+/** Each part of a page asks for it. */
+const layouts = new WeakMap<Values, LayoutNode>();
+
+function readLayout({ layout, widgets }: Values): LayoutNode {
   if (isObject(layout)) {
     const root = identified(layout);
     return root.type === 'widget' ? { id: newRootID(root), type: 'column', children: [root] } : root;
@@ -75,8 +86,22 @@ export function withNode(config: Values, node: LayoutNode, place?: Place): Value
   const { parentID, index } = place ?? { parentID: String(layout.id), index: Number.POSITIVE_INFINITY };
   return withLayout(
     config,
-    changed(layout, parentID, (parent) => withChildren(parent, childrenOf(parent).toSpliced(index, 0, node))),
+    changed(layout, parentID, (parent) => withRoom(withChildren(parent, childrenOf(parent).toSpliced(index, 0, node)))),
   );
+}
+
+const COLUMNS = 12;
+
+/** A row whose parts do not fit side by side any more shares its width anew. */
+function withRoom(parent: LayoutNode): LayoutNode {
+  const children = nodesBelow(parent);
+  const taken = children.reduce((sum, { span }) => sum + (typeof span === 'number' ? span : 1), 0);
+  if (parent.type !== 'row' || children.length > COLUMNS || taken <= COLUMNS) return parent;
+  const shared = childrenOf(parent).map((child) => {
+    const { span: _span, ...node } = isObject(child) ? child : {};
+    return isObject(child) ? node : child;
+  });
+  return withChildren(parent, shared);
 }
 
 /** Takes a part with all in it out of the layout; the root stays. */

@@ -31,10 +31,18 @@ export function dashboardsRead(tenantID: string, filter: ListFilter) {
   });
 }
 
+export function readAppPageContent(path: { tenantID: string; appPageID: string }) {
+  return body(rest.GET(`${T}/app-pages/{appPageID}/content`, { params: { path } }));
+}
+
+export function readDashboardContent(path: { tenantID: string; dashboardID: string }) {
+  return body(rest.GET(`${T}/dashboards/{dashboardID}/content`, { params: { path } }));
+}
+
 export function appPageContentRead(path: { tenantID: string; appPageID: string }) {
   return queryOptions({
     queryKey: ['app-page-content', path],
-    queryFn: () => body(rest.GET(`${T}/app-pages/{appPageID}/content`, { params: { path } })),
+    queryFn: () => readAppPageContent(path),
     ...asOpened,
   });
 }
@@ -42,7 +50,7 @@ export function appPageContentRead(path: { tenantID: string; appPageID: string }
 export function dashboardContentRead(path: { tenantID: string; dashboardID: string }) {
   return queryOptions({
     queryKey: ['dashboard-content', path],
-    queryFn: () => body(rest.GET(`${T}/dashboards/{dashboardID}/content`, { params: { path } })),
+    queryFn: () => readDashboardContent(path),
     ...asOpened,
   });
 }
@@ -95,6 +103,17 @@ export async function readWidgetsData(
 ): Promise<Schemas['WidgetsData']['widgets']> {
   const params = { path: { tenantID } };
   return (await body(rest.POST(`${T}/widgets/data/bulk`, { params, body: wanted, signal }))).widgets;
+}
+
+/** The data of a widget as it is edited. */
+export async function readUnsavedWidget(
+  tenantID: string,
+  { type, config, state }: { type: string; config: object; state: object },
+  signal: AbortSignal,
+): Promise<Pick<Schemas['WidgetData'], 'widgetData' | 'bindings'>> {
+  const params = { path: { tenantID } };
+  const given = { widgetType: type, widgetConfig: config, state } as Schemas['WidgetDataRequest'];
+  return body(rest.POST(`${T}/widgets/data`, { params, body: given, signal }));
 }
 
 /** The bytes of a file of the tenant, which need the caller's token. */

@@ -13,12 +13,16 @@ import { PageContext, usePage, useStore } from './widgets/page-context.ts';
 import { QuestionContext, type QuestionProps } from './widgets/runs-of.tsx';
 
 interface Opening {
-  content: PageContent;
+  /** Undefined: it is not there yet. */
+  content: PageContent | undefined;
   client: PageClient;
   memory: Memory;
+  /** Its events do nothing: it is edited. */
+  isStill?: boolean;
 }
 
 interface Props extends Opening {
+  content: PageContent;
   isDashboard?: boolean;
   Question: ComponentType<QuestionProps>;
   /** Another number reads all data again. */
@@ -41,18 +45,19 @@ export function PageView({ content, client, memory, isDashboard = false, refresh
 }
 
 /** The state of a page while it is open. */
-export function usePageState({ content, client, memory }: Opening): PageState | undefined {
+export function usePageState({ content, client, memory, isStill = false }: Opening): PageState | undefined {
   const [page, setPage] = useState<PageState>();
   useEffect(() => {
+    if (!content) return;
     const code = createCodeSandbox();
-    const opened = new PageState(content, { client, code, memory });
+    const opened = new PageState(content, { client, code, memory, isStill });
     opened.open();
     setPage(opened);
     return () => {
       opened.close();
       code[Symbol.dispose]();
     };
-  }, [content, client, memory]);
+  }, [content, client, memory, isStill]);
   return page;
 }
 

@@ -1,7 +1,7 @@
 import { Skeleton } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
-import { useMemo } from 'react';
+import { useMemo, useState } from 'react';
 import { Builder } from '../builder/builder.tsx';
 import { dashboardOf } from '../builder/document.ts';
 import { dashboardContentRead } from '../client/app-pages.ts';
@@ -14,6 +14,8 @@ export function DashboardEditPage() {
   const { tenantID, dashboardID } = useParams({ from: '/shell/t/$tenantID/pages/dashboards/$dashboardID/edit' });
   const read = useQuery(dashboardContentRead({ tenantID, dashboardID }));
   const stored = useMemo(() => read.data && dashboardOf(read.data), [read.data]);
+  // Another number makes a builder that knows nothing of the one before.
+  const [reading, setReading] = useState(0);
   const error = errorInPlaceOf(read);
   if (error)
     return (
@@ -23,5 +25,9 @@ export function DashboardEditPage() {
       </>
     );
   if (!stored) return <Skeleton h={420} />;
-  return <Builder key={dashboardID} tenantID={tenantID} stored={stored} />;
+  const reload = async () => {
+    await read.refetch();
+    setReading((before) => before + 1);
+  };
+  return <Builder key={`${dashboardID} ${reading}`} {...{ tenantID, stored }} onReload={reload} />;
 }

@@ -21,6 +21,8 @@ interface Needs {
   client: PageClient;
   code: CodeRunner;
   memory: Memory;
+  /** Its events do nothing: it is edited. */
+  isStill?: boolean;
 }
 
 type Values = Readonly<Record<string, unknown>>;
@@ -45,14 +47,14 @@ export class PageState {
   readonly #followed = new Map<string, () => void>();
   #isOpen = false;
 
-  constructor(content: PageContent, { client, code, memory }: Needs) {
+  constructor(content: PageContent, { client, code, memory, isStill = false }: Needs) {
     this.content = createStore(content);
     this.client = client;
     this.bindings = new Bindings(code);
     this.sources = new Sources(this.bindings, client);
     this.runs = new Runs(this.bindings, client, memory);
     this.#values = new WidgetValues(this.bindings);
-    this.#events = new Events(this, (key) => this.widget(key));
+    this.#events = new Events(this, (key) => (isStill ? undefined : this.widget(key)));
     this.#pushes = new Pushes({
       client,
       bound: () => this.#bound(),

@@ -1,17 +1,17 @@
 import { Button, Skeleton } from '@mantine/core';
-import { Component, type ReactNode, Suspense, useEffect, useMemo, useState } from 'react';
+import { Component, memo, type ReactNode, Suspense, useEffect, useMemo, useState } from 'react';
 import { isObject } from '../../ui/is-object.ts';
 import { Notice } from '../../ui/notice.tsx';
 import type { Fault } from '../bindings/compile.ts';
 import type { PlacedWidget, Refused } from '../state/client.ts';
 import { IDLE, type SourceState } from '../state/source.ts';
 import { createStore, type Store } from '../state/store.ts';
-import { flag, text, useContent, usePage, useProperties, useStore, useWidget } from './page-context.ts';
+import { flag, text, useDataSources, usePage, useProperties, useStore, useWidget } from './page-context.ts';
 import { kindOf } from './registry.ts';
 import { RunsOf } from './runs-of.tsx';
 
 /** A widget in its place, with what can be said of its data: that they come, are old, failed or are not allowed. */
-export function Widget({ widgetKey }: { widgetKey: string }) {
+export const Widget = memo(function OneWidget({ widgetKey }: { widgetKey: string }) {
   const widget = useWidget(widgetKey);
   if (!widget) return <Notice tone="bad">This page names a widget that it does not have.</Notice>;
   if (widget.error) return <Refusal error={widget.error} what="This widget" />;
@@ -20,7 +20,7 @@ export function Widget({ widgetKey }: { widgetKey: string }) {
       <Shown widget={widget} />
     </Guard>
   );
-}
+});
 
 const NO_DATA = createStore<SourceState>(IDLE);
 
@@ -73,7 +73,7 @@ function Shown({ widget }: { widget: PlacedWidget }) {
 /** The stores of queries that a widget's properties name. */
 function useNamedQueries(widget: PlacedWidget): readonly Store<SourceState>[] {
   const page = usePage();
-  const { dataSources } = useContent().config;
+  const dataSources = useDataSources();
   // biome-ignore lint/correctness/useExhaustiveDependencies: the page reads the widget and its own queries, which change while it is edited
   return useMemo(
     () => page.namedQueries(widget.widgetKey).flatMap((alias) => page.query(alias) ?? []),

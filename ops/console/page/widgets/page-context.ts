@@ -19,6 +19,11 @@ export function useContent(): PageContent {
   return useStore(usePage().content);
 }
 
+export function useDataSources(): unknown {
+  const { content } = usePage();
+  return useSyncExternalStore(content.subscribe, () => content.get().config.dataSources);
+}
+
 export function useWidget(key: string): PlacedWidget | undefined {
   const page = usePage();
   return useSyncExternalStore(page.content.subscribe, () => page.widget(key));

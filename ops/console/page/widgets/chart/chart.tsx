@@ -24,7 +24,7 @@ interface Props extends WidgetProps {
 export function ChartWidget({ type, widgetKey, title, properties, data }: Props) {
   const page = usePage();
   const Marks = marks[type];
-  const shown = chartData(properties.data ?? data?.data);
+  const shown = chartData(properties.data ?? data?.data ?? properties.sampleData);
   if (shown.datasets.length === 0) return <Nothing />;
   const isRound = type === 'pie' || type === 'polarArea';
   const names = isRound ? shown.labels : shown.datasets.map(({ name }) => name);

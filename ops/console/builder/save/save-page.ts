@@ -1,0 +1,155 @@
+import { readAppPageContent, readDashboardContent } from '../../client/app-pages.ts';
+import { newID } from '../../client/new-id.ts';
+import { createPageWidget, saveAppPage, saveDashboard, savePageWidget } from '../../client/pages-saved.ts';
+import { APIError } from '../../client/rest.ts';
+import type { Schemas } from '../../client/types.ts';
+import {
+  appPageOf,
+  changesOf,
+  dashboardOf,
+  type PageDocument,
+  type StoredPage,
+  type WidgetDraft,
+} from '../document.ts';
+
+/** Ids that widgets have got by saving, by the provisional keys that they have as long as the builder is open. */
+export type SavedIDs = Readonly<Record<string, string>>;
+
+/** The document as it is stored: with the keys of widgets that have been saved. */
+export function storedDocument(document: PageDocument, ids: SavedIDs): PageDocument {
+  const keys = Object.entries(ids).map(([key, id]) => [key, storedKey(key, id)] as const);
+  if (keys.length === 0) return document;
+  const text = (given: string) => keys.reduce((now, [old, next]) => now.replaceAll(old, next), given);
+  const renamed = <T>(value: T): T => JSON.parse(text(JSON.stringify(value)));
+  const widgets = Object.values(document.widgets).map((widget): [string, WidgetDraft] => {
+    const id = ids[widget.key] ?? widget.id;
+    const key = ids[widget.key] === undefined ? widget.key : storedKey(widget.key, ids[widget.key] ?? '');
+    return [key, { ...widget, key, ...(id !== undefined && { id }), config: renamed(widget.config) }];
+  });
+  return { ...document, config: renamed(document.config), widgets: Object.fromEntries(widgets) };
+}
+
+/** `widget_<id>_<name>`, with the name that the provisional key has. */
+function storedKey(key: string, id: string): string {
+  return key.replace(/^widget_[\da-f-]{36}/, `widget_${id}`);
+}
+
+export async function readStored(tenantID: string, page: Pick<PageDocument, 'kind' | 'id'>): Promise<StoredPage> {
+  if (page.kind === 'app-page') return appPageOf(await readAppPageContent({ tenantID, appPageID: page.id }));
+  return dashboardOf(await readDashboardContent({ tenantID, dashboardID: page.id }));
+}
+
+interface Saving {
+  tenantID: string;
+  base: StoredPage;
+  document: PageDocument;
+  ids: SavedIDs;
+  isDraft: boolean;
+}
+
+/** Another person has saved something that this document changes too. */
+export class ChangedMeanwhile extends Error {
+  readonly theirs: StoredPage;
+
+  constructor(theirs: StoredPage) {
+    super('This page was changed meanwhile');
+    this.theirs = theirs;
+  }
+}
+
+/**
+ * Saves new widgets, changed ones and the page, in this order: a page never names what is not there. What ends halfway is saved again from
+ * where it was: `onProgress` is told what is stored.
+ */
+export async function savePage(saving: Saving, onProgress: (progress: Progress) => void): Promise<void> {
+  try {
+    await saveParts(saving, onProgress);
+  } catch (error) {
+    if (!(error instanceof APIError) || error.code !== 'PRECONDITION_FAILED') throw error;
+    throw new ChangedMeanwhile(await readStored(saving.tenantID, saving.document));
+  }
+}
+
+export interface Progress {
+  ids: SavedIDs;
+  base: StoredPage;
+}
+
+async function saveParts(
+  { tenantID, base, document, ids, isDraft }: Saving,
+  onProgress: (progress: Progress) => void,
+): Promise<void> {
+  const theirs = await readStored(tenantID, document);
+  if (isOther(base, theirs, storedDocument(document, ids))) throw new ChangedMeanwhile(theirs);
+  let now = { ids, base };
+  const note = (next: Partial<typeof now>) => {
+    now = { ...now, ...next };
+    onProgress(now);
+  };
+  for (const widget of changesOf(storedDocument(document, now.ids), base.document).created) {
+    const body = { widgetTitle: widget.title, widgetType: widget.type, widgetConfig: widget.config };
+    const { refreshInterval } = widget;
+    const given = { ...body, refreshInterval } as Schemas['WidgetCreate'];
+    const { widgetID } = await createPageWidget(tenantID, given, requestKeyOf(document.widgets[widget.key] ?? widget));
+    note({ ids: { ...now.ids, [widget.key]: widgetID } });
+  }
+  for (const widget of changesOf(storedDocument(document, now.ids), now.base.document).changed)
+    note({ base: await saveWidget(tenantID, now.base, widget) });
+  const sent = storedDocument(document, now.ids);
+  const isOtherPage = changesOf(sent, now.base.document).isPageChanged || isDraft !== base.isDraft;
+  const saved = isOtherPage ? await saveContent(tenantID, now.base, { sent, isDraft }) : now.base;
+  note({ base: { ...now.base, ...saved, document: sent } });
+}
+
+/** The same for each request with the same content: after a lost answer, a repetition creates nothing. */
+function requestKeyOf(widget: WidgetDraft): string {
+  const key = requestKeys.get(widget) ?? newID();
+  requestKeys.set(widget, key);
+  return key;
+}
+
+const requestKeys = new WeakMap<WidgetDraft, string>();
+
+/** Whether something that would be overwritten is another one by now. */
+function isOther(base: StoredPage, theirs: StoredPage, document: PageDocument): boolean {
+  if (theirs.versionNumber !== base.versionNumber) return true;
+  const { changed } = changesOf(document, base.document);
+  return changed.some(({ id = '' }) => base.widgetVersions[id] !== theirs.widgetVersions[id]);
+}
+
+async function saveWidget(tenantID: string, base: StoredPage, widget: WidgetDraft): Promise<StoredPage> {
+  const { id: widgetID = '', title: widgetTitle, config, refreshInterval } = widget;
+  const widgetConfig = config as Schemas['WidgetUpdate']['widgetConfig'];
+  const change = { widgetTitle, widgetConfig, refreshInterval } as Schemas['WidgetUpdate'];
+  const saved = await savePageWidget({ tenantID, widgetID }, change, base.widgetVersions[widgetID] ?? 0);
+  const { document, widgetVersions } = base;
+  const same = Object.values(document.widgets).map((one): [string, WidgetDraft] => [
+    one.key,
+    one.id === widgetID ? { ...widget, key: one.key } : one,
+  ]);
+  return {
+    ...base,
+    document: { ...document, widgets: Object.fromEntries(same) },
+    widgetVersions: { ...widgetVersions, [widgetID]: saved.versionNumber },
+  };
+}
+
+async function saveContent(
+  tenantID: string,
+  { versionNumber, document, isDraft: wasDraft }: StoredPage,
+  { sent, isDraft }: { sent: PageDocument; isDraft: boolean },
+): Promise<Pick<StoredPage, 'versionNumber' | 'updatedAt' | 'isDraft'>> {
+  const { title, description = null, config, id } = sent;
+  if (document.kind === 'dashboard') {
+    const change = { dashboardTitle: title, dashboardDescription: description, dashboardConfig: config };
+    const path = { tenantID, dashboardID: id };
+    const saved = await saveDashboard(path, change as Schemas['DashboardUpdate'], versionNumber);
+    return { versionNumber: saved.versionNumber, updatedAt: saved.updatedAt, isDraft: false };
+  }
+  const change = {
+    ...{ appPageTitle: title, appPageDescription: description, appPageConfig: config },
+    ...(isDraft !== wasDraft && { isDraft }),
+  };
+  const saved = await saveAppPage({ tenantID, appPageID: id }, change as Schemas['AppPageUpdate'], versionNumber);
+  return { versionNumber: saved.versionNumber, updatedAt: saved.updatedAt, isDraft: saved.isDraft };
+}
