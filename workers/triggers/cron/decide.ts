@@ -30,8 +30,8 @@ export interface Decision {
 
 interface Decided {
   ticks: Decision[];
-  /** Whether the running work is cancelled in favour of a new tick's. */
-  cancelsRunning: boolean;
+  /** Whether a new tick takes the place of earlier ones: their work is cancelled, and those that wait are skipped. */
+  replacesEarlier: boolean;
   nextAt: Date | null;
   dueAt: Date | null;
 }
@@ -43,7 +43,7 @@ const MAX_TICKS = 500;
 export function decideDue(job: JobState, now: number, lateMs: number): Decided {
   const none = {
     ticks: [],
-    cancelsRunning: false,
+    replacesEarlier: false,
     nextAt: new Date(job.nextAt),
     dueAt: new Date(dueTime(job, job.nextAt)),
   };
@@ -52,11 +52,11 @@ export function decideDue(job: JobState, now: number, lateMs: number): Decided {
   if (newest === undefined) return none;
 
   const isOnTime = now - dueTime(job, newest) <= lateMs;
-  const { ticks, cancelsRunning } = job.isPaused
-    ? { ticks: due.map((tick) => decision(tick, 'skipped', 'paused')), cancelsRunning: false }
+  const { ticks, replacesEarlier } = job.isPaused
+    ? { ticks: due.map((tick) => decision(tick, 'skipped', 'paused')), replacesEarlier: false }
     : decideEach(job, due, { now, isOnTime });
   const first = before && { ...decision(before.first, 'missed', 'old'), until: before.last };
-  return { ticks: first ? [first, ...ticks] : ticks, cancelsRunning, ...nextTick(job, newest) };
+  return { ticks: first ? [first, ...ticks] : ticks, replacesEarlier, ...nextTick(job, newest) };
 }
 
 /** The newest of the ticks that are due and, if there are more than `MAX_TICKS`, the first and the last of the earlier ones. */
@@ -85,7 +85,7 @@ function decideEach(job: JobState, due: readonly number[], moment: Moment) {
   const chosen = choose(job, due, moment);
   const isChosen = new Set(chosen);
   const last = chosen.at(-1);
-  const cancelsRunning = job.overlapPolicy === 'cancel-old';
+  const isNewestOnly = job.overlapPolicy === 'cancel-old';
   const overlap: OverlapState = {
     isBusy: job.isBusy || job.waiting > 0,
     isFilling: job.isFilling,
@@ -94,10 +94,11 @@ function decideEach(job: JobState, due: readonly number[], moment: Moment) {
   };
   const ticks = due.map((tick) => {
     if (!isChosen.has(tick)) return decision(tick, 'missed', whyMissed(job, tick, moment));
-    if (cancelsRunning && tick !== last) return decision(tick, 'skipped', 'overtaken');
+    if (isNewestOnly && tick !== last) return decision(tick, 'skipped', 'overtaken');
     return decideStart(job, tick, { isLate: !(moment.isOnTime && tick === due.at(-1)), overlap });
   });
-  return { ticks, cancelsRunning: cancelsRunning && job.isBusy && last !== undefined };
+  const hasEarlier = job.isBusy || job.waiting > 0;
+  return { ticks, replacesEarlier: isNewestOnly && hasEarlier && last !== undefined };
 }
 
 /** State of earlier ticks when the next one is decided about. `decideStart` updates it for the ticks that follow. */
@@ -115,7 +116,8 @@ function decideStart(
   tick: number,
   { isLate, overlap }: { isLate: boolean; overlap: OverlapState },
 ) {
-  const waitsForFilling = overlap.isFilling && !overlap.isBusy && overlapPolicy !== 'allow';
+  const mayFollow = overlapPolicy === 'cancel-old' || (overlapPolicy !== 'allow' && !overlap.isBusy);
+  const waitsForFilling = overlap.isFilling && mayFollow;
   if (waitsForFilling) overlap.isBusy = true;
   else if (overlapPolicy === 'allow' || overlapPolicy === 'cancel-old' || !overlap.isBusy) {
     overlap.isBusy = true;

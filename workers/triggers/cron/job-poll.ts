@@ -125,19 +125,25 @@ export function createJobPoll(job: LockedJob, { ends, open }: Known) {
       waiting: open.filter((tick) => isWaiting(tick) && !isOfBackfill(tick)).length,
       isFilling: open.some((tick) => isRunning(tick) && isOfBackfill(tick)),
     };
-    const { ticks, cancelsRunning, nextAt } = decideDue(state, now, needs.lateMs);
+    const { ticks, replacesEarlier, nextAt } = decideDue(state, now, needs.lateMs);
     job.nextAt = nextAt;
-    if (cancelsRunning) cancelRunning();
+    if (replacesEarlier) replaceOpen();
     for (const decision of ticks) {
       const tick = add(decision);
       if (isRunning(tick)) await start(needs, tick);
     }
   }
 
-  /** Cancels running work: its runs after the commit, and a later poll applies their ends. A tick between two attempts ends here. */
-  function cancelRunning(): void {
-    for (const tick of open.filter((each) => isRunning(each) && !isOfBackfill(each))) {
-      if (tick.startAt) finish(tick, 'FAILURE', { code: 'CANCELLED', message: reasons.overtaken });
+  /**
+   * Cancels running work: its runs after the commit, and a later poll applies their ends. A tick that waits, or is between two attempts,
+   * ends here.
+   */
+  function replaceOpen(): void {
+    for (const tick of open.filter((each) => isOpen(each) && !isOfBackfill(each))) {
+      if (isWaiting(tick)) {
+        Object.assign(tick, { outcome: 'skipped', reason: reasons.overtaken });
+        finish(tick, 'FAILURE', { code: 'SKIPPED', message: reasons.overtaken });
+      } else if (tick.startAt) finish(tick, 'FAILURE', { code: 'CANCELLED', message: reasons.overtaken });
       else if (tick.instanceID) toCancel.push(tick.instanceID);
     }
   }

@@ -22,8 +22,8 @@ const job = (more: Partial<JobState> = {}): JobState => ({
 });
 
 function decide(more: Partial<JobState>, now: string) {
-  const { ticks, cancelsRunning, nextAt } = decideDue(job(more), at(now), LATE_MS);
-  return { ticks: ticks.map(shown), cancelsRunning, nextAt: nextAt?.toISOString().slice(11, 16) };
+  const { ticks, replacesEarlier, nextAt } = decideDue(job(more), at(now), LATE_MS);
+  return { ticks: ticks.map(shown), replacesEarlier, nextAt: nextAt?.toISOString().slice(11, 16) };
 }
 
 const shown = ({ scheduledAt, outcome }: Decision) => `${new Date(scheduledAt).toISOString().slice(11, 16)} ${outcome}`;
@@ -125,12 +125,12 @@ describe('while work goes on', () => {
     decide({ overlapPolicy, isBusy: true, waiting }, '09:00');
 
   test('the policy decides', () => {
-    expect(busy('allow')).toMatchObject({ ticks: ['09:00 fired'], cancelsRunning: false });
-    expect(busy('skip')).toMatchObject({ ticks: ['09:00 skipped'], cancelsRunning: false });
-    expect(busy('queue-one')).toMatchObject({ ticks: ['09:00 queued'], cancelsRunning: false });
+    expect(busy('allow')).toMatchObject({ ticks: ['09:00 fired'], replacesEarlier: false });
+    expect(busy('skip')).toMatchObject({ ticks: ['09:00 skipped'], replacesEarlier: false });
+    expect(busy('queue-one')).toMatchObject({ ticks: ['09:00 queued'], replacesEarlier: false });
     expect(busy('queue-one', 1)).toMatchObject({ ticks: ['09:00 skipped'] });
-    expect(busy('cancel-old')).toMatchObject({ ticks: ['09:00 fired'], cancelsRunning: true });
-    expect(decide({ overlapPolicy: 'cancel-old' }, '09:00')).toMatchObject({ cancelsRunning: false });
+    expect(busy('cancel-old')).toMatchObject({ ticks: ['09:00 fired'], replacesEarlier: true });
+    expect(decide({ overlapPolicy: 'cancel-old' }, '09:00')).toMatchObject({ replacesEarlier: false });
   });
 });
 
@@ -138,9 +138,19 @@ test('a tick waits for the work of a backfill, unless several may run', () => {
   for (const overlapPolicy of ['skip', 'queue-one', 'cancel-old'] as const)
     expect(decide({ overlapPolicy, isFilling: true }, '09:00')).toMatchObject({
       ticks: ['09:00 queued'],
-      cancelsRunning: false,
+      replacesEarlier: false,
     });
   expect(decide({ isFilling: true }, '09:00').ticks).toEqual(['09:00 fired']);
+});
+
+test('a second tick during a backfill waits in place of the first, waits behind it, or is skipped: none begins beside it', () => {
+  const second = (overlapPolicy: JobState['overlapPolicy'], isBusy = false) =>
+    decide({ overlapPolicy, isFilling: true, waiting: 1, isBusy }, '09:10');
+  expect(second('cancel-old')).toMatchObject({ ticks: ['09:00 missed', '09:10 queued'], replacesEarlier: true });
+  expect(second('cancel-old', true)).toMatchObject({ ticks: ['09:00 missed', '09:10 queued'], replacesEarlier: true });
+  expect(second('skip')).toMatchObject({ ticks: ['09:00 missed', '09:10 skipped'], replacesEarlier: false });
+  expect(second('queue-one')).toMatchObject({ ticks: ['09:00 missed', '09:10 skipped'], replacesEarlier: false });
+  expect(second('allow')).toMatchObject({ ticks: ['09:00 missed', '09:10 fired'], replacesEarlier: false });
 });
 
 test('a pause skips every tick that is due, and says so', () => {

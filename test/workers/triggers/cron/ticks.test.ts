@@ -298,6 +298,30 @@ describe('while the work of an earlier tick goes on', () => {
     const second = (await ticks(id))[1];
     expect((await deployment.read(second?.instance_id ?? '')).status).toBe('CANCELLED');
   });
+
+  test('`cancel-old` waits for that of a backfill, and a tick that waits gives way to the next', async () => {
+    const { pool, tenantID } = deployment;
+    const id = await aJob({ dueAgo: 0, columns: { overlap_policy: 'cancel-old' } });
+    await pool.query(
+      `insert into cron_tick (id, tenant_id, cron_job_id, scheduled_at, trigger_type, status, outcome, attempts)
+       values (uuidv7(), $1, $2, '2026-03-02T01:00Z', 'BACKFILL', 'SCHEDULED', 'fired', 1)`,
+      [tenantID, id],
+    );
+    await poll();
+    expect(await outcomes(id)).toEqual(['fired SCHEDULED', 'queued SCHEDULED']);
+
+    await dueAgain(id);
+    await poll();
+    expect(await outcomes(id)).toEqual(['fired SCHEDULED', 'skipped FAILURE', 'queued SCHEDULED']);
+    expect((await ticks(id))[1]).toMatchObject({ reason: 'A later tick took its place', error: { code: 'SKIPPED' } });
+    expect(await runs()).toEqual([]);
+
+    await pool.query(`update cron_tick set status = 'SUCCESS' where trigger_type = 'BACKFILL'`);
+    await passTime();
+    await poll();
+    expect(await outcomes(id)).toEqual(['fired SUCCESS', 'skipped FAILURE', 'fired SCHEDULED']);
+    expect(await runs()).toHaveLength(1);
+  });
 });
 
 test('missed ticks that wait are started one after the other, in their order', async () => {
