@@ -248,6 +248,25 @@ test('a rollback deletes what was created and restores what was changed, unless 
   expect(await rowsOf(tenant.id)).toBe(2);
 });
 
+test('a rollback leaves assets that were there before as if no bundle had named them', async () => {
+  const { who } = await aTarget();
+  const made = await who.post('T/queries', { dataQueryTitle: 'Mine', dataQueryOptions: { query: 'select 1' } });
+  const id: string = made.body.dataQuery.id;
+  const bundle = (dataQueryTitle: string) => ({
+    bundleVersion: 1,
+    items: [{ type: 'dataQuery', id, payload: { dataQueryTitle, dataQueryOptions: { query: 'select 1' } } }],
+  });
+  const previewed = async () =>
+    actionsOf((await who.post('T/import/preview', { bundle: bundle('Theirs') })).body.items);
+  const before = await previewed();
+  const { importID } = await run(who, bundle('Other'), { onConflict: 'overwrite' });
+
+  expect((await who.post(`T/import/${importID}/rollback`)).status).toBe(200);
+
+  expect(before).toEqual({ dataQuery: 'update' });
+  expect(await previewed()).toEqual(before);
+});
+
 test('settings beyond their limit are refused by an import, and restored by a rollback if they are from before it', async () => {
   const { who } = await aTarget();
   const table = Array.from({ length: 30_000 }, () => 1);

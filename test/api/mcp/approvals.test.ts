@@ -96,6 +96,25 @@ test('a call that may destroy something is done once a person approves it, and i
   expect(closed).toMatchObject({ unreadCount: 0 });
 });
 
+test('a call that is made again while it is approved and under way is that call, and is done once', async () => {
+  const { id } = await aWorkflow(cluster, { tenant });
+  await using client = await connectAs();
+  const call = await deletes(client, id);
+  const holder = await cluster.pool.connect();
+  await holder.query('begin');
+  await holder.query('select from workflow where id = $1 for update', [id]);
+  await approve(call);
+
+  const again = await client.callTool({ name: 'delete_workflow', arguments: { workflowID: id } });
+  await holder.query('rollback');
+  holder.release();
+
+  expect(again.structuredContent).toMatchObject({ approval: { toolCallID: call, status: 'ready' } });
+  expect(await awaits(client, call)).toMatchObject({ structuredContent: { success: true } });
+  const { rows } = await cluster.pool.query('select status from ai_tool_call where tenant_id = $1', [tenant.id]);
+  expect(rows).toEqual([{ status: 'done' }]);
+});
+
 test('what only reads or adds does not wait; with `changes` what adds waits too', async () => {
   await using client = await connectAs();
   const folder = { name: 'create_folder', arguments: { entityType: 'workflow', folderTitle: 'A' } };

@@ -83,6 +83,23 @@ test('a workflow that a template lets call itself is refused at once', async () 
   });
 });
 
+test('runs under one key that a run without a key has started wait for no place of one another', async () => {
+  const concurrency = { key: 'shop', limit: 1, onLimit: 'queue', scope: 'tenant' };
+  const leaf = await deployment.saveWorkflow(graph({ start: { type: 'start' } }, []), { concurrency });
+  const middle = await deployment.saveWorkflow(calling(leaf.workflowID), { concurrency });
+  const outer = await deployment.saveWorkflow(calling(middle.workflowID));
+
+  const { status, instanceID } = await ended(outer);
+
+  expect(status).toBe('COMPLETED');
+  const { rows } = await deployment.pool.query<{ own: string | null }>(
+    `select i.concurrency_key as own from workflow_instance i
+     where i.parent_id in (select id from workflow_instance where id = $1 or parent_id = $1) order by i.depth`,
+    [instanceID],
+  );
+  expect(rows.map(({ own }) => own)).toEqual([':shop', null]);
+});
+
 test('a call deeper than its maxDepth is refused', async () => {
   const limited = (childWorkflowID: string) => {
     const shape = calling(childWorkflowID);

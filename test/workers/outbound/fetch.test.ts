@@ -190,6 +190,25 @@ describe('a redirect', () => {
     expect(plain.seen).toEqual([]);
   });
 
+  test('to another port of the same host leaves the credentials behind; one to the same origin does not', async () => {
+    await using other = await startHTTP((_request, response) => json(response, {}));
+    await using server = await startHTTP(
+      ({ url }, response) =>
+        void response.writeHead(302, { location: url === '/' ? '/again' : `${other.origin}/` }).end(),
+    );
+    await using fetch = createOutboundFetch(openOutbound);
+    const headers = { authorization: 'Bearer secret', cookie: 'a=1', 'x-api-key': 'secret', accept: 'text/plain' };
+
+    await fetch(get(server.origin, { headers }), soon());
+
+    expect(server.seen.map((seen) => seen.headers['x-api-key'])).toEqual(['secret', 'secret']);
+    const [seen] = other.seen;
+    expect(seen?.headers).toMatchObject({ accept: 'text/plain' });
+    expect(Object.keys(seen?.headers ?? {})).not.toEqual(
+      expect.arrayContaining([expect.stringMatching(/authorization|cookie|x-api-key/)]),
+    );
+  });
+
   test.each([
     [301, 'POST', 'GET', ''],
     [302, 'POST', 'GET', ''],

@@ -304,6 +304,21 @@ test('receivers that do not answer hold up no other tenant, and not all of their
   expect(under.filter(({ instance_id }) => instance_id === told[1])).toHaveLength(1);
 });
 
+test('places that a round has taken and not used are there for the next, however often', async () => {
+  await using worker = telling();
+  for (let n = 1; n <= 6; n += 1) {
+    // One delivery is due, and its workflow may have two under way.
+    await end(await accept());
+    await worker.begin();
+    await eventually(async () => expect(receiver.seen).toHaveLength(n));
+  }
+  // All four places of the tenant are free again.
+  answer = () => undefined;
+  for (let n = 1; n <= 4; n += 1) await end(await accept());
+  await worker.begin();
+  await eventually(() => expect(receiver.seen).toHaveLength(10));
+});
+
 test('looking for deliveries reads none that are settled or not due, also with a plan made beside an empty table', async () => {
   const { pool, tenantID } = deployment;
   const rowsRead = new Map<string, number>();

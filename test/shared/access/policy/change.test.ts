@@ -87,6 +87,18 @@ describe('changes of rules', () => {
     expect(await rules()).toEqual(['rule u workflow:* read allow ']);
   });
 
+  test('of any number of rules that are removed one by one in a change, none stays', async () => {
+    const em = orm.em.fork();
+    const own = Array.from({ length: 450 }, (_, n) => ({ subject: 'key', object: `widget:${n}`, action: 'read' }));
+    await changeRules(em, tenantID, { add: own });
+    expect(await rules()).toHaveLength(450);
+
+    await changeRules(em, tenantID, { remove: own });
+
+    expect(await rules()).toEqual([]);
+    expect(await versionOf()).toBe(900);
+  });
+
   test('a rule that is removed and added in one change stays', async () => {
     const em = orm.em.fork();
     const remaining = { subject: 'role:a', object: 'workflow:*', action: 'read' };

@@ -4,10 +4,12 @@ import { z } from 'zod';
 import type { JsonObject } from '#shared/core/json.ts';
 import { createKeyRing } from '#shared/core/key-ring.ts';
 import {
+  destination,
   keepMasked,
   MASK,
   maskSecrets,
   openSecrets,
+  refuseMoved,
   resealSecrets,
   sealSecrets,
   secret,
@@ -112,6 +114,29 @@ test('an update that sends the mask back keeps the stored secret', () => {
   });
   const { password, ...rest } = masked;
   expect(keepMasked(Options, rest, options)).not.toHaveProperty('password');
+});
+
+test('a kept secret is refused when a part of the address changes, is added or is left out', () => {
+  const Server = z.object({
+    host: destination(z.string()),
+    proxy: destination(z.string()).optional(),
+    title: z.string().optional(),
+    password: secret(z.string()),
+  });
+  const update =
+    (stored: object, given: object, password = MASK) =>
+    () =>
+      refuseMoved(Server, {
+        given: { ...given, password },
+        next: { ...given, password: 'old' },
+        stored: { ...stored, password: 'old' },
+      });
+
+  expect(update({ host: 'a' }, { host: 'a', title: 'T' })).not.toThrow();
+  expect(update({ host: 'a' }, { host: 'b' })).toThrow('because host changes');
+  expect(update({ host: 'a' }, { host: 'a', proxy: 'evil' })).toThrow('because proxy changes');
+  expect(update({ host: 'a', proxy: 'good' }, { host: 'a' })).toThrow('because proxy changes');
+  expect(update({ host: 'a' }, { host: 'a', proxy: 'evil' }, 'sent again')).not.toThrow();
 });
 
 test('elements of a list keep their secrets when the list is reordered, cut or edited', () => {

@@ -579,6 +579,32 @@ describe('a limit', () => {
     expect(await isDispatched([last])).toEqual([true]);
   });
 
+  test('of a key with several places cancels the oldest of its runs for a new one, and no other', async () => {
+    const of = limited(key('cancel-old', 2), newID(), { customer: 7 });
+    const tenantID = await aTenant();
+    const holders = await queue(tenantID, 2, of);
+    await dispatch();
+    await claim(holders);
+    const [next = ''] = await queue(tenantID, 1, of);
+
+    expect(await countDispatches()).toEqual({ old: 1, admitted: 1 });
+
+    const rows = await Promise.all([...holders, next].map((id) => deployment.read(id)));
+    expect(rows.map(({ status }) => status)).toEqual(['CANCELLED', 'RUNNING', 'PENDING']);
+    expect(await isDispatched([next])).toEqual([true]);
+  });
+
+  test('of a key lets as many of the runs that wait go on as places have become free', async () => {
+    const ids = await queue(await aTenant(), 6, limited(key('queue', 2), newID(), { customer: 7 }));
+    await dispatch();
+    await claim(ids);
+    await end(ids.slice(0, 2));
+
+    await dispatch();
+
+    expect(await isDispatched(ids.slice(2))).toEqual([true, true, false, false]);
+  });
+
   test('of a key is not exceeded by two dispatches at once', async () => {
     const tenantID = await aTenant();
     const ids = await queue(tenantID, 6, limited(key('queue', 2), newID(), { customer: 7 }));

@@ -273,6 +273,38 @@ describe('the counters of a map', () => {
     expect(await deployment.read(id)).toMatchObject({ seq: 4, status: 'WAITING' });
   });
 
+  test('start nothing once they have failed: the chunks under way are stopped, and their ends are counted', async () => {
+    const { id, mapID } = await begin({ sizes: [1, 1, 1, 1, 1], concurrency: 2, tolerated: 0 });
+    await maps.advance(mapID);
+    const [first, second] = await openChunks(mapID);
+    await end(first?.id ?? '', 'COMPLETED', { results: ['no'], failed: 1, size: 1 });
+    // The other chunk ends by itself before it is stopped.
+    await end(second?.id ?? '', 'COMPLETED', { results: ['b'], failed: 0, size: 1 });
+
+    await maps.advance(mapID);
+    await maps.advance(mapID);
+
+    expect(await openChunks(mapID)).toEqual([]);
+    expect(await countersOf(mapID)).toMatchObject({ started: 2, ended: 2, failed_items: 1, outcome: 'failed' });
+    expect(await deployment.read(id)).toMatchObject({ wake_seq: 1 });
+  });
+
+  test('start nothing when a chunk ends after they have failed', async () => {
+    const { mapID } = await begin({ sizes: [1, 1, 1, 1, 1], concurrency: 2, tolerated: 0 });
+    await maps.advance(mapID);
+    const [first, second] = await openChunks(mapID);
+    await end(first?.id ?? '', 'COMPLETED', { results: ['no'], failed: 1, size: 1 });
+    // The process dies before it stops the other chunk.
+    const dying = { ...deployment.runs, end: () => Promise.reject(new Error('died')) };
+    await createMaps({ ...deployment, runs: dying, logger: testLogger }).advance(mapID);
+    await end(second?.id ?? '', 'COMPLETED', { results: ['b'], failed: 0, size: 1 });
+
+    await maps.advance(mapID);
+
+    expect(await openChunks(mapID)).toEqual([]);
+    expect(await countersOf(mapID)).toMatchObject({ started: 2, ended: 2, outcome: 'failed' });
+  });
+
   test('start nothing for a run that has ended, and forget it', async () => {
     const { id, mapID } = await begin({ sizes: [1, 1, 1], concurrency: 1, tolerated: 0 });
     await maps.advance(mapID);

@@ -210,6 +210,42 @@ test('a run that cannot be ended keeps neither other tasks nor other runs that a
   expect((await pool.query('select kind from run_notice where instance_id = $1', [stuck])).rows).toHaveLength(1);
 });
 
+test('a run whose cancelling the database has refused is cancelled by a later leader', async () => {
+  await using deployment = await startDeployment();
+  const { pool, runs, producer, backplane, config, newRun } = deployment;
+  const versionID = await deployment.saveVersion(noops(1));
+  const ids = await runs.acceptMany([newRun(versionID), newRun(versionID)]);
+  const [refused = '', other = ''] = ids;
+  await pool.query(
+    `insert into run_notice (instance_id, kind, created_at) select unnest($1::uuid[]), 'cancel', now() - interval '3 seconds'`,
+    [ids],
+  );
+  await pool.query(
+    `create function refuse() returns trigger language plpgsql as $$ begin raise exception 'refused'; end $$`,
+  );
+  await pool.query(
+    `create trigger refuse before update on workflow_instance for each row
+     when (new.id = '${refused}' and new.status = 'CANCELLED') execute function refuse()`,
+  );
+  const lead = async () => {
+    await using sweep = createSweep({
+      ...{ pool, leasePool: pool, runs, producer, backplane, logger: testLogger, leaseMs: config.worker.leaseMs },
+      events: createEvents({ pool, runs, rights: { may: async () => true } }),
+      onPressure: () => undefined,
+    });
+    await sweep.once();
+  };
+
+  await lead();
+  expect(await deployment.read(other)).toMatchObject({ status: 'CANCELLED' });
+  expect(await deployment.read(refused)).toMatchObject({ status: 'PENDING' });
+  await pool.query('drop trigger refuse on workflow_instance');
+  await lead();
+
+  expect(await deployment.read(refused)).toMatchObject({ status: 'CANCELLED' });
+  expect((await pool.query('select from run_notice')).rows).toEqual([]);
+});
+
 test('runs that cannot be ended, as many as a round looks at, keep those behind them from nothing', async () => {
   await using deployment = await startDeployment();
   const { pool, runs, producer, backplane, config, newRun } = deployment;

@@ -5,6 +5,7 @@ import { measureDatabases } from '#workers/tenant-database/databases/quota.ts';
 import { executeSQL } from '#workers/tenant-database/rows/execute-sql.ts';
 import { tenantServer } from '../../../support/database.ts';
 import { testLogger } from '../../../support/environment.ts';
+import { eventually } from '../../../support/settle.ts';
 import { aTenantDatabases, type TestDatabases } from '../../../support/tenant-databases.ts';
 
 const MAX_BYTES = 20_000_000;
@@ -99,6 +100,25 @@ test('over its quota a database takes no writes by any way that its owner could 
     [name],
   );
   expect(rows).toEqual([{ mayComeBack: false, n: 0 }]);
+});
+
+test('a statement that is under way when a database passes its quota writes nothing', async () => {
+  const tenantID = await aTenant();
+  await run(tenantID, 'create table small (id int)');
+  const { result } = await run(tenantID, 'select current_user as name');
+  const [{ name }] = result as [{ name: string }];
+  const writing = run(tenantID, 'insert into small select 1 from (select pg_sleep(25)) slept').catch((error) => error);
+  await eventually(async () => {
+    const sql = `select from pg_stat_activity where usename = $1 and state = 'active' and query like '%pg_sleep%'`;
+    expect((await tenantServer.query(sql, [name])).rows).toHaveLength(1);
+  });
+  await run(tenantID, `create table big as select repeat('x', 1000) from generate_series(1, 20000)`);
+
+  await measure();
+
+  expect(await isFull(tenantID)).toBe(true);
+  expect(await writing).toBeInstanceOf(Error);
+  expect((await run(tenantID, 'select count(*)::int as n from small')).result).toEqual([{ n: 0 }]);
 });
 
 test('over its quota rows can be read and deleted, tables truncated and dropped; then it takes writes again', async () => {
