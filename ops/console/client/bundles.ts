@@ -24,6 +24,11 @@ export async function exportBundle(
   return body(rest.POST(`${T}/export`, { params: { path: { tenantID } }, body: given }));
 }
 
+/** A page with all that it needs. */
+export async function exportPage(path: { tenantID: string; appPageID: string }): Promise<Schemas['ExportBundleAnswer']> {
+  return body(rest.GET(`${T}/app-pages/{appPageID}/export`, { params: { path } }));
+}
+
 /** The plan of an import, item by item; nothing is changed. */
 export async function planImport(tenantID: string, wanted: Import): Promise<Plan> {
   const given = wanted as Schemas['BundleImportCreate'];

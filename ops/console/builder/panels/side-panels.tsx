@@ -1,3 +1,4 @@
+import './panels.css';
 import '@mantine/core/styles/Tabs.css';
 import { Tabs } from '@mantine/core';
 import type { PageState } from '../../page/state/page-state.ts';

@@ -13,6 +13,7 @@ import { setPage } from '../../edits.ts';
 import { sourcesOf } from '../config.ts';
 import type { PanelProps } from '../panel.ts';
 import { Preview } from '../preview/preview.tsx';
+import { ExportPage } from './export-page.tsx';
 import { Sharing } from './sharing.tsx';
 import { whoReads } from './who-reads.ts';
 
@@ -61,6 +62,7 @@ export function PagePanel(props: PanelProps) {
       )}
       <Sharing document={document} />
       <Preview {...props} />
+      {kind === 'app-page' && <ExportPage {...{ tenantID, id, title }} />}
     </Stack>
   );
 }
