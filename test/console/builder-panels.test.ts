@@ -165,7 +165,7 @@ describe('values of a page', () => {
     expect(faults('{{queries.orders.dta}}')).toEqual([
       'queries.orders had no “dta” now. Did you mean queries.orders.data?',
     ]);
-    expect(faults('{{variables.dya | upper}}')).toEqual(['This page has no “dya”. Did you mean variables.day?']);
+    expect(faults('{{variables.dayy | upper}}')).toEqual(['This page has no “dayy”. Did you mean variables.day?']);
     expect(faults('{{queries.orders.data | where: "day", variables.dya}}')[0]).toContain('no “dya”');
     expect(faults('{{queries.ordrs.data.filter((row) => row.id > 1).length}}')[0]).toContain('no “ordrs”');
     expect(faults('{{viewer.mail}}')[0]).toContain('Did you mean viewer.email?');

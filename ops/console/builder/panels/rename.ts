@@ -94,12 +94,14 @@ function inSource(source: string, { root, from, to }: Renaming): string {
   const escaped = from.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&');
   const pattern = new RegExp(
     String.raw`(?<![\w$])(?<!(?<!\.\.)\.)(${rootsOf[root]})(\s*)(?:(\?\.|\.)\s*${escaped}(?![\p{L}\p{N}_$])` +
-      String.raw`|(?:\?\.)?\[\s*(["'])${escaped}\4\s*\])`,
+      String.raw`|(\?\.)?\s*\[\s*(["'])${escaped}\5\s*\])`,
     'gu',
   );
-  return source.replace(pattern, (_, name: string, space: string, dot: string | undefined) =>
-    NAME.test(to) ? `${name}${space}${dot ?? '.'}${to}` : `${name}${space}["${to}"]`,
-  );
+  return source.replace(pattern, (_, name: string, space: string, dot?: string, before?: string) => {
+    const isOptional = (dot ?? before) === '?.';
+    if (NAME.test(to)) return `${name}${space}${isOptional ? '?.' : '.'}${to}`;
+    return `${name}${space}${isOptional ? '?.' : ''}["${to}"]`;
+  });
 }
 
 /** The widgets that name something: in expressions, or in their actions. */

@@ -101,8 +101,11 @@ function pathsIn(part: Part): Key[][] {
     const given = part.filters.flatMap(({ args }) => args.flatMap((arg) => ('path' in arg ? [arg.path] : [])));
     return [part.path, ...given].map(({ root, keys }: Path) => [root, ...keys]);
   }
-  return namesOf(part).map(({ root, key }) => (key === null ? [root] : [root, key]));
+  return namesOf(part).flatMap(({ root, key }) => (IN_CODE.has(root) && key !== null ? [[root, key]] : []));
 }
+
+/** In code, the other roots may be names of its own, such as that of a row. */
+const IN_CODE: ReadonlySet<Root> = new Set(['queries', 'workflows', 'variables', 'widgets']);
 
 /** Whether a part that is missing now may be there later: that of an empty value, of a row, or of what a widget has not shown yet. */
 function isUnsure(path: readonly Key[], values: Values): boolean {
