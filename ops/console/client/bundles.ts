@@ -25,7 +25,10 @@ export async function exportBundle(
 }
 
 /** A page with all that it needs. */
-export async function exportPage(path: { tenantID: string; appPageID: string }): Promise<Schemas['ExportBundleAnswer']> {
+export async function exportPage(path: {
+  tenantID: string;
+  appPageID: string;
+}): Promise<Schemas['ExportBundleAnswer']> {
   return body(rest.GET(`${T}/app-pages/{appPageID}/export`, { params: { path } }));
 }
 

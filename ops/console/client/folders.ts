@@ -31,7 +31,16 @@ export async function moveToFolder(tenantID: string, move: Schemas['FolderMove']
 
 /** Folders, and the lists of what they hold. */
 export function refreshFolders(queries: QueryClient, tenantID: string): Promise<unknown> {
-  const lists = new Set(['folders', 'workflows', 'data-queries', 'cron-jobs', 'listeners', 'datasources', 'app-pages', 'dashboards']);
+  const lists = new Set([
+    'folders',
+    'workflows',
+    'data-queries',
+    'cron-jobs',
+    'listeners',
+    'datasources',
+    'app-pages',
+    'dashboards',
+  ]);
   return queries.invalidateQueries({
     predicate: ({ queryKey: [name, tenant] }) => lists.has(String(name)) && tenant === tenantID,
   });

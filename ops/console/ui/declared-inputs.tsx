@@ -23,6 +23,8 @@ interface Shared {
   /** Absent: values only. */
   root: Templates['root'] | undefined;
   faultOf: (key: string) => string | undefined;
+  /** Those that are required may be given elsewhere. */
+  areOptional?: boolean;
 }
 
 interface Props extends Shared {
@@ -79,6 +81,7 @@ export function InputFields({
   onChange,
   root,
   faultOf,
+  areOptional = false,
 }: FieldsProps) {
   const set = (key: string, next: unknown) => {
     const all = withValueAt(value, [key], next) as Values;
@@ -95,7 +98,7 @@ export function InputFields({
             label={input.label}
             description={input.description}
             error={faultOf(input.key)}
-            required={input.isRequired && input.initial === undefined}
+            required={!areOptional && input.isRequired && input.initial === undefined}
             value={value[input.key]}
             onChange={(next) => set(input.key, next)}
           >

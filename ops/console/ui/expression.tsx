@@ -9,6 +9,8 @@ import { computed, isTemplate, type Templates } from './template.ts';
 interface Props extends ControlProps {
   /** Absent: only values can be given. */
   root: Templates['root'] | undefined;
+  /** Whether a value of the run can be chosen in place of a fixed one; absent: it can. */
+  canPick?: boolean;
   /** Draws the field for a value. */
   children: (field: ControlProps) => ReactNode;
 }
@@ -16,7 +18,7 @@ interface Props extends ControlProps {
 type Mode = 'value' | 'expression';
 
 /** A field for a value, or for an expression that computes it. Each is kept while the other is looked at. */
-export function OrExpression({ root, children, ...field }: Props) {
+export function OrExpression({ root, canPick = true, children, ...field }: Props) {
   const { label, description, error, required, disabled, value, onChange } = field;
   const [asked, setAsked] = useState<Mode>('value');
   const left = useRef<Partial<Record<Mode, unknown>>>({});
@@ -44,7 +46,7 @@ export function OrExpression({ root, children, ...field }: Props) {
         onChange={(next) => change(next as Mode)}
       />
       {mode === 'value' ? (
-        <TakesValues {...{ label, value, disabled }} onPick={onChange}>
+        <TakesValues {...{ label, value }} disabled={disabled || !canPick} onPick={onChange}>
           {children({
             ...field,
             onChange: (next) => {

@@ -6,7 +6,7 @@ interface Props {
   noun: string;
   /** The field shows something, or a fault of it: it is not folded away. */
   isOpen: boolean;
-  /** A field for JSON. */
+  /** A field for JSON; null where nothing else is read. */
   children: ReactNode;
 }
 
@@ -18,10 +18,12 @@ export function NoInputs({ noun, isOpen, children }: Props) {
   return (
     <div>
       <Text size="sm">The {noun} declares no inputs: nothing needs to be given.</Text>
-      <details className="group" open={wasOpen}>
-        <summary>Give it data as JSON</summary>
-        {children}
-      </details>
+      {children && (
+        <details className="group" open={wasOpen}>
+          <summary>Give it data as JSON</summary>
+          {children}
+        </details>
+      )}
     </div>
   );
 }

@@ -135,7 +135,7 @@ function SwitchedField(field: Drawn) {
   const { templates, schema } = field;
   const View = views[fieldKindOf(schema)];
   return (
-    <OrExpression {...sharedOf(field)} root={templates?.root}>
+    <OrExpression {...sharedOf(field)} root={templates?.root} canPick={false}>
       {({ value, onChange }) => <View {...{ ...field, value, onChange }} syntax={undefined} />}
     </OrExpression>
   );

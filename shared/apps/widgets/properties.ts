@@ -7,6 +7,11 @@ export function text(title: string, description: string, { max = 1_000 }: { max?
   return z.string().max(max).optional().meta({ title, description });
 }
 
+/** A list that an expression gives. Forms offer the queries of the page. */
+export function rows(title: string, description: string) {
+  return z.string().max(1_000).optional().meta({ title, description, 'x-rows': true });
+}
+
 /** The address of a file: one of another server, or one that was uploaded. Forms offer the uploaded ones. */
 export function file(title: string, description: string) {
   return z.string().max(1_000).optional().meta({ title, description, 'x-file': true });

@@ -1,6 +1,7 @@
 import { isObject } from '../../ui/is-object.ts';
 import { expressionsIn } from '../../values/check.ts';
 import type { PageDocument, WidgetDraft } from '../document.ts';
+import { sourcesOf } from './config.ts';
 
 /** What has a name in expressions. */
 export type NamedRoot = 'queries' | 'workflows' | 'variables';
@@ -102,6 +103,12 @@ function inSource(source: string, { root, from, to }: Renaming): string {
     if (NAME.test(to)) return `${name}${space}${isOptional ? '?.' : '.'}${to}`;
     return `${name}${space}${isOptional ? '?.' : ''}["${to}"]`;
   });
+}
+
+/** The names of data sources whose inputs or times name something. */
+export function sourcesUsing(document: PageDocument, root: NamedRoot, name: string): string[] {
+  const renaming = { root, from: name, to: `${name} ` };
+  return sourcesOf(document.config).flatMap((source) => (inValue(source, renaming) === source ? [] : [source.alias]));
 }
 
 /** The widgets that name something: in expressions, or in their actions. */

@@ -1,16 +1,17 @@
 import { Text } from '@mantine/core';
 import type { PanelProps } from './panel.ts';
-import { type NamedRoot, usersOf } from './rename.ts';
+import { type NamedRoot, sourcesUsing, usersOf } from './rename.ts';
 
 interface Props extends Pick<PanelProps, 'document' | 'onChoose'> {
   root: NamedRoot;
   name: string;
 }
 
-/** The widgets that name something, each of which can be chosen. */
+/** What names something: widgets, each of which can be chosen, and data sources. */
 export function UsedBy({ document, root, name, onChoose }: Props) {
   const users = usersOf(document, root, name);
-  if (users.length === 0) return <Text size="xs">No widget uses it yet.</Text>;
+  const sources = sourcesUsing(document, root, name);
+  if (users.length + sources.length === 0) return <Text size="xs">Nothing uses it yet.</Text>;
   return (
     <Text size="xs" component="div">
       Used by{' '}
@@ -26,6 +27,12 @@ export function UsedBy({ document, root, name, onChoose }: Props) {
           )}
         </span>
       ))}
+      {users.length > 0 && sources.length > 0 && ', and '}
+      {sources.length > 0 && (
+        <>
+          the data <bdi>{sources.join(', ')}</bdi>
+        </>
+      )}
     </Text>
   );
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { defineWidget } from '../define-widget.ts';
-import { choice, color, file, flag, list, number, object, text, variant } from '../properties.ts';
+import { choice, color, file, flag, list, number, object, rows, text, variant } from '../properties.ts';
 
 const column = z.object({
   key: text('Key', 'Name of the column in the result'),
@@ -11,7 +11,7 @@ const column = z.object({
 
 const source = file('Address', 'Of the file');
 const height = number('Height', 'In pixels');
-const items = text('Items', 'A template whose value is a list, instead of the rows of the query');
+const items = rows('Rows', 'What is shown, a list such as {{queries.orders.data}}');
 
 /** Widgets that show something. */
 export const displays = [
@@ -23,7 +23,7 @@ export const displays = [
       items,
       total: text(
         'Rows in all',
-        'A template; with it the query reads one page, by `widgets.<name>.offset` and `pageSize`',
+        'Only where the query reads one page at a time, by the `offset` and the `pageSize` of this table',
       ),
       columns: list('Columns', 'Shown in this order; all columns of the result if there are none', column),
       pageSize: number('Rows in a page', 'Further rows are on further pages'),

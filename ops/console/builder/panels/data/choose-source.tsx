@@ -1,12 +1,13 @@
 import { Select } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
-import { sourcesOf } from '../config.ts';
+import { type Source, sourcesOf } from '../config.ts';
 import type { PanelProps } from '../panel.ts';
 import { AddSource } from './add-source.tsx';
 
 interface Props extends Pick<PanelProps, 'document' | 'edit'> {
   type: 'query' | 'workflow';
   label: string;
+  isRequired?: boolean;
   /** A choice behind those of the page. */
   other?: { value: string; label: string };
   value: unknown;
@@ -15,17 +16,22 @@ interface Props extends Pick<PanelProps, 'document' | 'edit'> {
 
 const NEW = ' new';
 
+/** What a listener sends is read as the data of a query, and cannot be run. */
+function isPushed(source: Source, type: Props['type'], isToRun: boolean): boolean {
+  return type === 'query' && !isToRun && source.type === 'listener';
+}
+
 /** A query or a workflow of the page by its name; another one can be added to the page from here. */
-export function ChooseSource({ document, edit, type, label, other, value, onChange }: Props) {
+export function ChooseSource({ document, edit, type, label, isRequired = true, other, value, onChange }: Props) {
   const [isAdding, adding] = useDisclosure(false);
-  const own = sourcesOf(document.config).filter((source) => source.type === type);
+  const own = sourcesOf(document.config).filter((source) => source.type === type || isPushed(source, type, isRequired));
   const chosen = typeof value === 'string' ? value : null;
   const isKnown = chosen === null || chosen === other?.value || own.some(({ alias }) => alias === chosen);
   return (
     <>
       <Select
         label={label}
-        required
+        required={isRequired}
         placeholder={`Choose a ${type}`}
         searchable
         allowDeselect={false}

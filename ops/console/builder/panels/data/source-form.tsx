@@ -87,9 +87,9 @@ function changed({ config }: PageDocument, alias: string, part: Readonly<Record<
 }
 
 const triggers = [
-  { value: 'auto', label: 'When the page opens' },
-  { value: 'reactive', label: 'When the page opens, and when an input changes' },
-  { value: 'manual', label: 'By an action alone, such as that of a button' },
+  { value: 'auto', label: 'At opening' },
+  { value: 'reactive', label: 'At opening, and when an input changes' },
+  { value: 'manual', label: 'By an action alone, as of a button' },
 ];
 
 interface WhenProps extends Pick<Props, 'document' | 'source'> {

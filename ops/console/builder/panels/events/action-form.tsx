@@ -169,6 +169,7 @@ function Inputs({ action: { inputValues }, set, type, id, isOfPage }: InputsProp
       description={isOfPage ? 'Empty ones are those that the page gives under “Data”' : undefined}
       value={isObject(inputValues) ? inputValues : undefined}
       root="queries"
+      areOptional={isOfPage}
       faultOf={() => undefined}
       other={null}
       onChange={(next) => set({ inputValues: next })}

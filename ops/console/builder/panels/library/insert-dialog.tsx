@@ -4,7 +4,13 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { errorInPlaceOf } from '../../../client/error-in-place.ts';
 import { useMay } from '../../../client/may.ts';
-import { installEntry, type LibraryEntry, libraryPreviewRead, libraryRead, readWidget } from '../../../client/widget-library.ts';
+import {
+  installEntry,
+  type LibraryEntry,
+  libraryPreviewRead,
+  libraryRead,
+  readWidget,
+} from '../../../client/widget-library.ts';
 import type { WidgetTypes } from '../../../client/widget-types.ts';
 import { useTenantID } from '../../../ui/asset-title.tsx';
 import { countOf } from '../../../ui/count.ts';
@@ -27,7 +33,12 @@ export function InsertDialog({ types, onChoose, onClose }: Props) {
   const insert = useMutation({
     async mutationFn(chosen: { widgetID: string } | { libraryEntryID: string }) {
       const id = 'widgetID' in chosen ? chosen.widgetID : await installEntry({ tenantID, ...chosen });
-      const { widgetTitle: title, widgetType: type, widgetConfig: config, refreshInterval } = await readWidget({
+      const {
+        widgetTitle: title,
+        widgetType: type,
+        widgetConfig: config,
+        refreshInterval,
+      } = await readWidget({
         ...{ tenantID, widgetID: id },
       });
       onChoose({ id, title, type, config, refreshInterval });
@@ -95,7 +106,7 @@ function Library({ tenantID, types, isBusy, onInstall }: LibraryProps) {
           {search === '' ? 'Nothing was published yet.' : 'No title has this in it.'}
         </Text>
       )}
-      <ul className="lines" aria-label="Widgets of the library">
+      <ul className="lines prose" aria-label="Widgets of the library">
         {read.data?.map((entry) => (
           <li key={entry.id}>
             <Entry

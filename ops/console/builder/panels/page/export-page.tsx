@@ -25,8 +25,8 @@ export function ExportPage({ tenantID, id, title }: { tenantID: string; id: stri
         Take it along
       </Text>
       <Text size="xs">
-        The page as it is saved, with its widgets, queries and workflows, as a file without secrets. “Settings”, “Bundles” of another
-        tenant takes it in.
+        The page as it is saved, with its widgets, queries and workflows, as a file without secrets. “Settings”,
+        “Bundles” of another tenant takes it in.
       </Text>
       <div>
         <Button size="compact-sm" variant="default" loading={save.isPending} onClick={() => save.mutate()}>

@@ -30,7 +30,7 @@ export function Sharing({ document }: { document: PageDocument }) {
         {error && <Problem error={error} onRetry={() => void read.refetch()} />}
         {read.data && can.length === 0 && <Text size="sm">None yet. Share it with a role below.</Text>}
         {can.length > 0 && (
-          <ul className="lines" aria-label="Roles that can open it">
+          <ul className="lines prose" aria-label="Roles that can open it">
             {can.map(({ role, by }) => (
               <li key={role.roleID}>
                 <CanOpen {...{ tenantID, document, role, by }} />

@@ -56,7 +56,7 @@ export function Preview({ document, onChoose }: Pick<PanelProps, 'document' | 'o
                 : 'Sees this page, and would be refused:'}
             </Text>
             {refused.every(({ widget }) => widget !== undefined) && (
-              <ul className="lines" aria-label="What would be refused">
+              <ul className="lines prose" aria-label="What would be refused">
                 {refused.map((demand, at) => (
                   // biome-ignore lint/suspicious/noArrayIndexKey: they have no state
                   <li key={at}>

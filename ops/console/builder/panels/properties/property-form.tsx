@@ -10,6 +10,7 @@ import { setWidgetConfig } from '../../edits.ts';
 import { FileField } from '../files/file-field.tsx';
 import type { WidgetPanelProps } from '../panel.ts';
 import { PageOnCanvas } from '../values/page-now.tsx';
+import { RowsField } from './rows-field.tsx';
 
 /** Every property may be an expression, and lists of choices may come from a query. */
 const templates = { root: 'queries', inIDs: false, everywhere: true } as const;
@@ -18,7 +19,7 @@ const templates = { root: 'queries', inIDs: false, everywhere: true } as const;
 export function PropertyForm({ document, widgetKey, edit, type }: WidgetPanelProps & { type: Schemas['WidgetForm'] }) {
   const { properties } = document.widgets[widgetKey]?.config ?? {};
   const value = isObject(properties) ? properties : {};
-  const { form, files } = useMemo(() => formOf(type), [type]);
+  const { form, files, rows } = useMemo(() => formOf(type), [type]);
   // Fields keep what is typed, so they begin anew when they are filled.
   const [fills, setFills] = useState(0);
   const set = (next: Readonly<Record<string, unknown>>) =>
@@ -31,6 +32,16 @@ export function PropertyForm({ document, widgetKey, edit, type }: WidgetPanelPro
           label={String(title)}
           description={String(description)}
           kind={type.widgetType === 'video' && name === 'src' ? 'video' : 'image'}
+          value={value[name]}
+          onChange={(next) => set({ ...value, [name]: next })}
+        />
+      ))}
+      {rows.map(([name, { title, description }]) => (
+        <RowsField
+          key={name}
+          {...{ document, edit }}
+          label={String(title)}
+          description={String(description)}
           value={value[name]}
           onChange={(next) => set({ ...value, [name]: next })}
         />
@@ -49,13 +60,15 @@ export function PropertyForm({ document, widgetKey, edit, type }: WidgetPanelPro
   );
 }
 
-/** The form without the addresses of files, which have fields of their own. */
+/** The form without addresses of files and without rows, which have fields of their own. */
 function formOf({ schema }: Schemas['WidgetForm']) {
   const own: Schema = propertiesOf(schema).properties ?? {};
   const all = Object.entries(propertiesOf(own));
   const files = all.filter(([, property]) => property['x-file'] === true);
-  const rest = { ...own, properties: Object.fromEntries(all.filter((one) => !files.includes(one))) };
-  return { form: { schema: rest, uischema: layoutOf(rest) }, files };
+  const rows = all.filter(([, property]) => property['x-rows'] === true);
+  const others = all.filter((one) => !files.includes(one) && !rows.includes(one));
+  const rest = { ...own, properties: Object.fromEntries(others) };
+  return { form: { schema: rest, uischema: layoutOf(rest) }, files, rows };
 }
 
 interface Column {
@@ -79,7 +92,7 @@ function ColumnsOfData({ widgetKey, onTake }: { widgetKey: string; onTake: (colu
       </Button>
       {isEmpty && (
         <Text size="xs" mt={4} role="status">
-          The table has no rows now. Choose its data under “Items” first.
+          The table has no rows now. Choose them under “Rows” first.
         </Text>
       )}
     </div>

@@ -54,7 +54,7 @@ export function VersionsPanel({ document, isDirty, onReload }: Props) {
       {isDirty && <Text size="sm">Save the changes first: going back to a version would drop them.</Text>}
       {!versions && !error && <Skeleton h={120} />}
       {versions && (
-        <ul className="lines" aria-label="Versions, newest first">
+        <ul className="lines prose" aria-label="Versions, newest first">
           {versions.map((version, at) => (
             <li key={version.id}>
               <OneVersion
