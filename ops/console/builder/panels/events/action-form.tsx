@@ -2,7 +2,6 @@ import { Select, Text } from '@mantine/core';
 import type { ComponentType } from 'react';
 import { DeclaredInputs } from '../../../ui/declared-inputs.tsx';
 import { isObject } from '../../../ui/is-object.ts';
-import { NamedValues } from '../../../ui/named-values.tsx';
 import { namedBy } from '../../../ui/picked.ts';
 import { Picker } from '../../../ui/picker.tsx';
 import { boundBy, sourcesOf, variablesOf } from '../config.ts';
@@ -12,6 +11,7 @@ import { ValueText } from '../values/value-text.tsx';
 import { ChooseVariable } from '../variables/choose-variable.tsx';
 import { type ActionType, isActionType, keyOfWidget } from './action-words.ts';
 import type { Action } from './actions-of.ts';
+import { ParamsField } from './params-field.tsx';
 
 interface Props extends Pick<PanelProps, 'document' | 'edit'> {
   action: Action;
@@ -252,15 +252,7 @@ function OpenPage({ action, set }: FormProps) {
         value={namedBy(action.appPageID)}
         onChange={(next) => set({ appPageID: next ?? '' })}
       />
-      <NamedValues
-        label="Parameters"
-        description="The page reads them by {{page.params.name}}"
-        error={undefined}
-        required={false}
-        disabled={false}
-        value={action.params}
-        onChange={(params) => set({ params })}
-      />
+      <ParamsField value={action.params} onChange={(params) => set({ params })} />
     </>
   );
 }
