@@ -1,33 +1,10 @@
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
+import type { PageIDs, SavedVersion, VersionContent } from './page-version.ts';
 import { body, rest } from './rest.ts';
 import type { Schemas } from './types.ts';
 
 const T = '/api/v1/tenants/{tenantID}';
 const PAGE = 20;
-
-/** A page or a dashboard, of which the API keeps versions. */
-export interface PageIDs {
-  tenantID: string;
-  kind: 'app-page' | 'dashboard';
-  id: string;
-}
-
-export interface SavedVersion {
-  id: string;
-  number: number;
-  title: string;
-  note: string | null;
-  creatorID: string;
-  createdByApiKeyID: string | null;
-  createdAt: string;
-}
-
-/** What a version has saved. */
-export interface VersionContent {
-  title: string;
-  description: string | null;
-  config: Readonly<Record<string, unknown>>;
-}
 
 type Summary = Schemas['AppPageVersionSummary'] | Schemas['DashboardVersionSummary'];
 

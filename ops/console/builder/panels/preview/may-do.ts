@@ -1,4 +1,3 @@
-import type { PickedType } from '../../../client/references.ts';
 import { assetsOf, type Grants, isOnAll } from '../../../people/grants.ts';
 import { isObject } from '../../../ui/is-object.ts';
 import type { PageDocument, WidgetDraft } from '../../document.ts';
@@ -13,7 +12,7 @@ export interface Demand {
   permission: string;
   /** On which assets; empty: on its type. */
   ids: readonly string[];
-  type: PickedType | undefined;
+  type: 'dataQuery' | 'workflow' | 'appPage' | 'widget' | undefined;
 }
 
 /** All that a viewer of a page needs rights for. What the page binds itself needs none. */
@@ -61,7 +60,7 @@ function actionDemand(
   bound: ReadonlySet<unknown>,
 ): Demand | undefined {
   const on = (id: unknown) => (typeof id === 'string' && id !== '' && !bound.has(id) ? [id] : undefined);
-  const demand = (ids: string[] | undefined, what: string, permission: string, picked: PickedType) =>
+  const demand = (ids: string[] | undefined, what: string, permission: string, picked: Demand['type']) =>
     ids && { widget, what, permission, ids, type: picked };
   if (type === 'TRIGGER_QUERY') return demand(on(queryID), 'run the query', 'dataquery.execute', 'dataQuery');
   if (type === 'TRIGGER_WORKFLOW' && alias === undefined)

@@ -1,4 +1,4 @@
-import type { VersionContent } from '../../../client/page-versions.ts';
+import type { VersionContent } from '../../../client/page-version.ts';
 import type { FieldChange } from '../../../editor/version-changes.ts';
 import { wordsOfKey } from '../../../ui/field-words.ts';
 import { isObject } from '../../../ui/is-object.ts';

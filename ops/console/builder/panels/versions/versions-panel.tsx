@@ -4,13 +4,8 @@ import { useState } from 'react';
 import { errorInPlaceOf } from '../../../client/error-in-place.ts';
 import { useMay } from '../../../client/may.ts';
 import { useAuthorNames } from '../../../client/members.ts';
-import {
-  type PageIDs,
-  pageVersionRead,
-  pageVersionsRead,
-  restorePageVersion,
-  type SavedVersion,
-} from '../../../client/page-versions.ts';
+import type { PageIDs, SavedVersion } from '../../../client/page-version.ts';
+import { pageVersionRead, pageVersionsRead, restorePageVersion } from '../../../client/page-versions.ts';
 import { ChangeList } from '../../../editor/change-list.tsx';
 import { useTenantID } from '../../../ui/asset-title.tsx';
 import { Problem } from '../../../ui/problem.tsx';
