@@ -16,7 +16,7 @@ interface Props extends Pick<PanelProps, 'document' | 'edit'> {
 
 const NEW = ' new';
 
-/** What a listener sends is read as the data of a query, and cannot be run. */
+/** A listener, whose messages are read as the data of a query, and which cannot be run. */
 function isPushed(source: Source, type: Props['type'], isToRun: boolean): boolean {
   return type === 'query' && !isToRun && source.type === 'listener';
 }

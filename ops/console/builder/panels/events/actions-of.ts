@@ -75,7 +75,7 @@ const fields: Readonly<Record<string, Readonly<Record<string, Shape>>>> = {
   onMessage: { data: { type: 'any value', note: 'What the script has sent' } },
 };
 
-/** What actions can name of an event; those behind others also the results of them. */
+/** The parts of an event that actions can name; those behind others also name the results of them. */
 export function shapeOfEvent(name: string, before: readonly unknown[] = []): Shape {
   const done = before.filter(isObject).map(({ type }) => type);
   const ran = done.some((type) => type === 'EXECUTE_QUERY' || type === 'TRIGGER_QUERY');

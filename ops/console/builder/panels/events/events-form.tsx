@@ -8,7 +8,7 @@ import { ActionForm } from './action-form.tsx';
 import { type ActionType, actionTypes, actionWords } from './action-words.ts';
 import { type Action, actionsOf, shapeOfEvent, shownEvents, withActions, wordsOfEvent } from './actions-of.ts';
 
-/** What is done when something happens with a widget: a list of actions for each event, one after the other. */
+/** Events of a widget, each with the list of actions that are done then, one after the other. */
 export function EventsForm({ names, ...props }: WidgetPanelProps & { names: readonly string[] }) {
   const { document, widgetKey } = props;
   const widget = document.widgets[widgetKey];

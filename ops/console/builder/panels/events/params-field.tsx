@@ -56,7 +56,11 @@ export function ParamsField({ value, onChange }: Props) {
           </fieldset>
         ))}
         <div>
-          <Button size="compact-sm" variant="default" onClick={() => setRows([...rows, { name: '', value: undefined }])}>
+          <Button
+            size="compact-sm"
+            variant="default"
+            onClick={() => setRows([...rows, { name: '', value: undefined }])}
+          >
             Add a parameter
           </Button>
         </div>

@@ -10,7 +10,7 @@ import { bytesText } from '../../../ui/bytes.ts';
 import { Problem } from '../../../ui/problem.tsx';
 import { MoreButton } from '../../../ui/table.tsx';
 import { Ago } from '../../../ui/time.tsx';
-import type { FileKind } from './file-field.tsx';
+import type { FileKind } from './kinds.ts';
 
 interface Props {
   kind: FileKind;

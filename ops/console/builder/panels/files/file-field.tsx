@@ -2,8 +2,7 @@ import { Button } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { ValueText } from '../values/value-text.tsx';
 import { FileDialog } from './file-dialog.tsx';
-
-export type FileKind = 'image' | 'video';
+import type { FileKind } from './kinds.ts';
 
 interface Props {
   label: string;

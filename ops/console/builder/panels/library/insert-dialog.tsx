@@ -129,7 +129,7 @@ interface EntryProps extends Omit<LibraryProps, 'types'> {
   onShow: () => void;
 }
 
-/** What would be missing is told before the copy is made. */
+/** A widget of the library. Queries that it would lack here are told before the copy is made. */
 function Entry({ tenantID, entry, type, isBusy, isShown, onShow, onInstall }: EntryProps) {
   const { libraryEntryID, widgetTitle, widgetDescription } = entry;
   const may = useMay();

@@ -12,12 +12,12 @@ import { Problem } from '../../../ui/problem.tsx';
 import { setPage } from '../../edits.ts';
 import { sourcesOf } from '../config.ts';
 import type { PanelProps } from '../panel.ts';
-import { Preview } from '../preview/preview.tsx';
+import { Viewers } from '../preview/viewers.tsx';
+import { Sharing } from '../sharing/sharing.tsx';
+import { whoReads } from '../sharing/who-reads.ts';
 import { ExportPage } from './export-page.tsx';
-import { Sharing } from './sharing.tsx';
-import { whoReads } from './who-reads.ts';
 
-/** What concerns the page as a whole: its title, its folder, who can open it, and what they can do. */
+/** Settings of the page as a whole: its title, its folder, who can open it, and what they can do. */
 export function PagePanel(props: PanelProps) {
   const { document, edit } = props;
   const { title, description = '', kind, id } = document;
@@ -61,7 +61,7 @@ export function PagePanel(props: PanelProps) {
         </section>
       )}
       <Sharing document={document} />
-      <Preview {...props} />
+      <Viewers {...props} />
       {kind === 'app-page' && <ExportPage {...{ tenantID, id, title }} />}
     </Stack>
   );

@@ -1,13 +1,13 @@
 import { assetsOf, type Grants, isOnAll } from '../../../people/grants.ts';
 import { isObject } from '../../../ui/is-object.ts';
 import type { PageDocument, WidgetDraft } from '../../document.ts';
-import { needsOf } from '../page/share.ts';
+import { needsOf } from '../sharing/share.ts';
 
 /** Something on a page that needs a right of the viewer. */
 export interface Demand {
   /** The widget at which it is; undefined: the page itself. */
   widget: WidgetDraft | undefined;
-  /** What the viewer would do: "sees it", "starts a workflow". */
+  /** The deed of the viewer, behind “to”. */
   what: string;
   permission: string;
   /** On which assets; empty: on its type. */

@@ -18,7 +18,7 @@ export function opensBy(role: Grants, { kind, id }: Shared): 'all' | 'this' | 'n
   return assetsOf(role, permission).includes(id) ? 'this' : 'none';
 }
 
-/** What a role needs to see a page: to read it, and of a dashboard the widgets too. */
+/** The permissions that show a page: to read it, and of a dashboard the widgets too. */
 export function needsOf({ kind, id, widgets }: Shared): { permission: string; ids: string[] }[] {
   const page = { permission: permissionOf[kind], ids: [id] };
   if (kind === 'app-page') return [page];

@@ -3,7 +3,7 @@ import type { Source, SourceType } from '../config.ts';
 
 const MAX_NAMED = 4;
 
-/** Whose rights count for what a page shows and starts, in words. `creator` is "you", or a name. */
+/** The person whose rights count for what a page shows and starts, in words. `creator` is "you", or a name. */
 export function whoReads(kind: 'app-page' | 'dashboard', sources: readonly Source[], creator: string): string {
   if (kind === 'dashboard')
     return 'A dashboard gives no right to what is on it: each viewer sees the widgets that they may use themselves.';

@@ -1,0 +1,1 @@
+export type FileKind = 'image' | 'video';
