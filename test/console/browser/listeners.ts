@@ -27,13 +27,14 @@ export function listenerTests(stage: () => Stage): void {
       .waitFor();
     await expectAccessible(page, { name: 'listeners', shows: 'Connected' });
     await eventually(async () => {
-      const { body } = await cluster.as(tenant.creator).in(tenant).get('T/overview');
-      expect(body.deadLetters.count).toBe(3);
+      const { body } = await cluster.as(tenant.creator).in(tenant).get(`T/listeners/${id}/events?state=dead`);
+      expect(body.events.length).toBe(3);
     });
     await go(path());
     const named = page.getByRole('region', { name: 'Dead letters of the last 24 hours' });
-    await named.getByText('3 dead letters').waitFor();
-    await named.getByRole('link').click();
+    const letters = named.locator('div', { has: page.locator(`a[href*="${id}"]`) }).last();
+    await letters.getByText('3 dead letters').waitFor();
+    await letters.getByRole('link').click();
     await page.getByRole('combobox', { name: 'State of events' }).waitFor();
     await expect.poll(() => page.getByRole('row', { name: /Dead letter/ }).count(), { timeout: 15_000 }).toBe(3);
     await page

@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest';
+import { newID } from '#shared/core/ids.ts';
 import { aWorkflow, chain } from '#test/support/factories.ts';
+import { graph } from '#test/support/graphs.ts';
 import { startHTTP } from '#test/support/http-server.ts';
 import { expectAccessible, forgetRefusals, HOSTILE, type Stage } from './stage.ts';
 
@@ -101,8 +103,19 @@ export function workflowTests(stage: () => Stage): void {
   test('two authors: the second is told, nothing is overwritten, and an earlier version is restored', async () => {
     const { cluster, page, go, path, open, tenant } = stage();
     const other = await open(tenant.creator);
+    const client = cluster.as(tenant.creator).in(tenant);
+    const [start, end] = [
+      { type: 'start', title: 'Start' },
+      { type: 'end', title: 'End' },
+    ];
+    const made = await client.post('T/workflows', { title: 'Of two', ...graph({ start, end }, ['start>end']) });
+    const { id: workflowID } = made.body.workflow;
+    const code = { type: 'javascript', title: 'JavaScript', code: 'return 1;' };
+    const second = graph({ start, code, end }, ['start>code', 'code>end']);
+    expect((await client.patch(`T/workflows/${workflowID}`, second)).status).toBe(200);
+    const ran = await client.post(`T/workflows/${workflowID}/execute`, { args: {} });
     for (const one of [page, other]) {
-      await go(editorPath, one);
+      await go(path(`/workflows/${workflowID}`), one);
       await one.getByText('Version 2, published').waitFor();
     }
     const rename = async (one: typeof page, title: string) => {
@@ -115,8 +128,6 @@ export function workflowTests(stage: () => Stage): void {
     await page.getByText('Version 3, a draft').waitFor();
     await rename(other, 'Second');
     await other.getByRole('alert').getByText('Another author has saved').waitFor();
-    const client = cluster.as(tenant.creator).in(tenant);
-    const workflowID = editorPath.split('/').at(-1);
     const saved = await client.get(`T/workflows/${workflowID}`);
     expect(saved.body.workflow.versionNumber).toBe(3);
     expect(JSON.stringify(saved.body.workflow.workflowNodes)).toContain('First');
@@ -131,8 +142,7 @@ export function workflowTests(stage: () => Stage): void {
     await renamed.getByRole('row', { name: 'Title First Second', exact: true }).waitFor();
     await dialog.getByRole('row', { name: /^4 .* by you/ }).waitFor();
     await dialog.getByRole('row', { name: /^2 / }).getByRole('button', { name: 'What changed' }).click();
-    const code = dialog.getByRole('region', { name: 'Step JavaScript' });
-    await code.getByText('added').waitFor();
+    await dialog.getByRole('region', { name: 'Step JavaScript' }).getByText('added').waitFor();
     await dialog.getByRole('region', { name: 'Connection Start → JavaScript' }).waitFor();
     await expectAccessible(other, { name: 'versions', shows: 'Version 2 against' });
     await dialog.getByRole('row').nth(2).getByRole('button', { name: 'Restore as a draft' }).click();
@@ -142,25 +152,29 @@ export function workflowTests(stage: () => Stage): void {
     await other.close();
 
     // The graph of a run is that of its version. The page has it from before, unless it is loaded anew.
-    const ran = await client.get(`T/workflows/instances?workflowID=${workflowID}&status=COMPLETED&origin=direct`);
-    const { instanceID } = ran.body.instances.find((run: { versionNumber: number }) => run.versionNumber === 2);
-    await page.goto(cluster.baseURL + path(`/runs/${instanceID}?view=graph`));
+    await page.goto(cluster.baseURL + path(`/runs/${ran.body.instanceID}?view=graph`));
     await page.locator('[aria-label="End, End, Success"]').waitFor();
     await page.getByText('version 2, the one that ran').waitFor();
     forgetRefusals(stage(), 412);
   });
 
   test('a workflow is found, cloned and deleted after a question', async () => {
-    const { page, go, path } = stage();
-    await go(path('/workflows?search=Made'));
-    await page.getByRole('row', { name: /^Made in the editor Published, with a later draft/ }).waitFor();
+    const { cluster, page, go, path, tenant } = stage();
+    // No other has the title, also in a second try.
+    const title = `Cloned ${newID().slice(-12)}`;
+    const client = cluster.as(tenant.creator).in(tenant);
+    const made = await client.post('T/workflows', { title, ...chain() });
+    const draft = { ...chain({ code: { type: 'javascript', code: 'return 1;' } }), draft: true };
+    await client.patch(`T/workflows/${made.body.workflow.id}`, draft);
+    await go(path(`/workflows?search=${title}`));
+    await page.getByRole('row', { name: new RegExp(`^${title} Published, with a later draft`) }).waitFor();
     expect(await page.getByRole('row').count()).toBe(2);
-    await page.getByRole('button', { name: 'Actions for Made in the editor' }).click();
+    await page.getByRole('button', { name: `Actions for ${title}` }).click();
     await page.getByRole('menuitem', { name: 'Clone' }).click();
     await page.getByText('Version 1').waitFor();
-    await go(path('/workflows?search=Made'));
+    await go(path(`/workflows?search=${title}`));
     await expect.poll(() => page.getByRole('row').count()).toBe(3);
-    await page.getByRole('button', { name: /^Actions for Made.*cop/i }).click();
+    await page.getByRole('button', { name: new RegExp(`^Actions for ${title}.*cop`, 'i') }).click();
     await page.getByRole('menuitem', { name: 'Delete' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
     await expect.poll(() => page.getByRole('row').count()).toBe(2);
