@@ -1,8 +1,9 @@
 import { CloseButton, Group } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
-import { Fragment, type ReactNode, useState } from 'react';
+import { Fragment, useState } from 'react';
 import { typeWords } from '../bundle/words.ts';
-import { forgetInstalled, type Installed, installedWith } from '../client/installed.ts';
+import { forgetInstalled, installedWith } from '../client/installed.ts';
+import { ToAsset } from '../ui/asset-title.tsx';
 import { Notice } from '../ui/notice.tsx';
 
 interface Props {
@@ -18,7 +19,7 @@ export function WhatWasInstalled({ tenantID, workflowID }: Props) {
   const others = [
     ...assets
       .filter(({ id }) => id !== workflowID)
-      .map((asset) => ({ key: asset.id, of: typeWords[asset.type].one, link: <ToAsset {...{ tenantID, asset }} /> })),
+      .map((asset) => ({ key: asset.id, of: typeWords[asset.type].one, link: <ToAsset {...asset} /> })),
     ...tables.map((table) => ({ key: table, of: 'Table', link: <ToTable {...{ tenantID, table }} /> })),
   ];
   const close = () => {
@@ -42,43 +43,6 @@ export function WhatWasInstalled({ tenantID, workflowID }: Props) {
       </Group>
     </Notice>
   );
-}
-
-function ToAsset({ tenantID, asset: { type, id, title } }: { tenantID: string; asset: Installed['assets'][number] }) {
-  const name = <bdi>{title}</bdi>;
-  const links: Partial<Record<typeof type, ReactNode>> = {
-    dataQuery: (
-      <Link className="link" to="/t/$tenantID/queries/$dataQueryID" params={{ tenantID, dataQueryID: id }}>
-        {name}
-      </Link>
-    ),
-    workflow: (
-      <Link className="link" to="/t/$tenantID/workflows/$workflowID" params={{ tenantID, workflowID: id }}>
-        {name}
-      </Link>
-    ),
-    datasource: (
-      <Link className="link" to="/t/$tenantID/datasources/$datasourceID" params={{ tenantID, datasourceID: id }}>
-        {name}
-      </Link>
-    ),
-    listener: (
-      <Link className="link" to="/t/$tenantID/listeners/$listenerID" params={{ tenantID, listenerID: id }}>
-        {name}
-      </Link>
-    ),
-    cronJob: (
-      <Link className="link" to="/t/$tenantID/cron/$cronJobID" params={{ tenantID, cronJobID: id }}>
-        {name}
-      </Link>
-    ),
-    variable: (
-      <Link className="link" to="/t/$tenantID/settings/variables" params={{ tenantID }}>
-        {name}
-      </Link>
-    ),
-  };
-  return links[type] ?? name;
 }
 
 function ToTable({ tenantID, table }: { tenantID: string; table: string }) {
