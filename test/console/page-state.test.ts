@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { readInParts } from '#ops/console/apps/in-parts.ts';
 import { paramsOf } from '#ops/console/apps/view.ts';
 import { gridOf, layoutOf, readingOrder, spansOf } from '#ops/console/page/layout/tree.ts';
-import type { Answer, PageClient, Push, RunState, Wanted } from '#ops/console/page/state/client.ts';
+import type { Answer, Listening, PageClient, Push, RunState, Wanted } from '#ops/console/page/state/client.ts';
 import type { PageContent } from '#ops/console/page/state/page-content.ts';
 import { PageState } from '#ops/console/page/state/page-state.ts';
 import { remainingRows } from '#ops/console/page/widgets/display/chosen.ts';
@@ -26,6 +26,7 @@ function open(
   const requests: Asked[] = [];
   const opened: string[] = [];
   const pushes: ((push: Push) => void)[] = [];
+  const rooms: Omit<Listening, 'onPush'>[] = [];
   const runs: { instanceID: string | undefined; tell(state: Partial<RunState>): void }[] = [];
   let memory = remembered;
   const client: PageClient = {
@@ -54,8 +55,9 @@ function open(
     upload: () => Promise.reject(new Error('not here')),
     fileAddress: async (src) => src,
     openPage: () => undefined,
-    listen(onPush) {
+    listen({ onPush, ...room }) {
       pushes.push(onPush);
+      rooms.push(room);
       return () => undefined;
     },
     origin: 'https://gantry.example',
@@ -87,7 +89,7 @@ function open(
     },
   });
   page.open();
-  return { page, requests, runs, opened, pushes, remembered: () => memory };
+  return { page, requests, runs, opened, pushes, rooms, remembered: () => memory };
 }
 
 const query = (alias: string, more: object = {}) => ({ alias, type: 'query', queryID: alias, ...more });
@@ -282,6 +284,24 @@ describe('the data of a page', () => {
     await expect.poll(() => requests[1]?.wanted).toEqual([{ kind: 'query', alias: 'a', inputValues: { x: 'code' } }]);
     page.close();
   });
+});
+
+test('a listener whose data the viewer may not have is refused and not empty; what was sent before is old, and both end', () => {
+  const live = { alias: 'live', type: 'listener', listenerID: 'l', channelName: 'orders' };
+  const { page, pushes, rooms } = open({ dataSources: [live] });
+  const shown = () => page.query('live')?.get();
+  const error = { code: 'PERMISSION_DENIED', message: 'Not for you' };
+  rooms[0]?.onRefused(error);
+  expect(shown()).toMatchObject({ data: undefined, status: 'failed', isStale: false, error });
+  expect(page.bindings.get('queries', 'live')).toMatchObject({ error });
+  page.update({ ...page.content.get(), config: { dataSources: [live, { ...live, alias: 'later' }] } });
+  expect(page.query('later')?.get()).toMatchObject({ data: undefined, error });
+  rooms[0]?.onAllowed();
+  expect(shown()).toMatchObject({ data: [], status: 'ready', error: null });
+  pushes[0]?.({ channelName: 'orders', data: 1, mode: 'append', limit: null });
+  rooms[0]?.onRefused(error);
+  expect(shown()).toMatchObject({ data: [1], status: 'failed', isStale: true, error });
+  page.close();
 });
 
 test('data that a listener sends stand among those of queries, appended up to a number or in place of those before', () => {

@@ -77,10 +77,15 @@ export function commonClient({
 }: Host & { appPageID?: string }): Omit<PageClient, 'read'> {
   return {
     openPage,
-    listen(onPush) {
+    listen({ onPush, onAllowed, onRefused }) {
       if (appPageID === undefined) return () => undefined;
       const socket = getSocket();
-      const leave = joinRoom(`listener:app_page:${appPageID}`, {});
+      const leave = joinRoom(`listener:app_page:${appPageID}`, {
+        onJoined: onAllowed,
+        // The server says the same of a page that is sent nothing, and of one that the viewer may not read.
+        onRefused: ({ code }) =>
+          onRefused({ code, message: 'No listener sends events to this page, or you may not see them.' }),
+      });
       socket.on('listener_event', onPush);
       return () => {
         socket.off('listener_event', onPush);

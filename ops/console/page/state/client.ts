@@ -69,9 +69,15 @@ export interface Push {
   limit: number | null;
 }
 
+export interface Listening {
+  onPush(push: Push): void;
+  onAllowed(): void;
+  onRefused(error: Refused): void;
+}
+
 export interface PageClient {
-  /** Tells what listeners send to the page, until the answer is called. */
-  listen(onPush: (push: Push) => void): () => void;
+  /** Tells what listeners send to the page, and whether they may, until the answer is called. */
+  listen(listening: Listening): () => void;
   /** Reads all of it in one request, and tells each answer as it comes. Rejects if the request as a whole fails. */
   read(wanted: readonly Wanted[], onAnswer: (answer: Answer) => void, signal: AbortSignal): Promise<void>;
   /** Runs a query that the page does not bind, with the viewer's own right. */

@@ -58,8 +58,8 @@ export class PageState {
     this.#pushes = new Pushes({
       client,
       bound: () => this.#bound(),
-      dataOf: (alias) => this.#queries.get(alias)?.get().data,
-      onData: (alias, data) => this.#showPushes(alias, data),
+      stateOf: (alias) => this.#queries.get(alias)?.get(),
+      onState: (alias, state) => this.#showPushes(alias, state),
     });
     this.#declare({ config: {}, widgets: [] }, content);
   }
@@ -167,8 +167,7 @@ export class PageState {
   }
 
   /** Data of a listener stand among those of queries. */
-  #showPushes(alias: string, data: unknown): void {
-    const state: SourceState = { data, status: 'ready', isLoading: false, isStale: false, error: null };
+  #showPushes(alias: string, state: SourceState): void {
     const store = this.#queries.get(alias) ?? createStore(state);
     store.set(state);
     this.#queries.set(alias, store);
@@ -248,7 +247,7 @@ export class PageState {
     const { alias, type } = source;
     if (typeof alias !== 'string') return;
     if (type === 'workflow') this.bindings.set('workflows', alias, NOT_STARTED);
-    if (type === 'listener') this.#showPushes(alias, []);
+    if (type === 'listener') this.#pushes.begin(alias);
     if (type !== 'query') return;
     const store = this.#queries.get(alias) ?? createStore(IDLE);
     this.#queries.set(alias, store);
