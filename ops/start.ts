@@ -196,7 +196,7 @@ function identityOf({ auth: { isBuiltIn, issuer } }: Config): string {
   return issuer ?? 'development issuer: a token for any e-mail address';
 }
 
-/** Somebody has to be the first. Each start makes a new link, and the one before ends. */
+/** Prints a link for the first account. Each start makes a new link, and the one before ends. */
 async function sayFirstInvitation({ db, auth: { isBuiltIn, issuer } }: Config, logger: Logger): Promise<void> {
   if (!isBuiltIn) return;
   const pool = createPool(db, logger, { max: 1, name: 'gantry.start' });

@@ -14,8 +14,9 @@ export function describeResource({ config, access: { devIssuer } }: ApiContext):
     response.setHeader('access-control-allow-origin', '*');
     response.json({
       resource: addressOf(request, config.mcp.publicURL) + request.path.slice(RESOURCE_PATH.length),
-      // The development issuer is no server that a client could ask.
-      ...(issuer?.startsWith('http') && { authorization_servers: [issuer], scopes_supported: SCOPES }),
+      // The development issuer is no server that a client could ask, and the built-in one knows the console alone.
+      ...(issuer?.startsWith('http') &&
+        !config.auth.isBuiltIn && { authorization_servers: [issuer], scopes_supported: SCOPES }),
       bearer_methods_supported: ['header'],
       resource_name: 'Gantry',
     });

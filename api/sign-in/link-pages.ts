@@ -59,7 +59,7 @@ export function forgotPage(problem?: string): SentPage {
   });
 }
 
-/** The same for every address, so that it tells nobody who has an account. */
+/** The same for every address, so that it does not tell which addresses have an account. */
 export function sentPage(publicURL: string): SentPage {
   return signInPage({
     title: 'Look into your mail',

@@ -43,7 +43,7 @@ function hashOf(token: string): Buffer {
   return hash('sha256', token, 'buffer');
 }
 
-/** The first link of a deployment in which nobody has an account yet; undefined once somebody has. */
+/** The first link of a deployment that has no accounts yet; undefined once there is one. */
 export async function firstInvitation(pool: Pool, issuer: string): Promise<string | undefined> {
   const { rows } = await pool.query<{ hasAccounts: boolean }>(`select ${HAS_ACCOUNTS} as "hasAccounts"`);
   if (rows[0]?.hasAccounts) return undefined;

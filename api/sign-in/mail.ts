@@ -13,7 +13,7 @@ export function createMailer({ url, from }: NonNullable<Config['mail']>): Mailer
   const { username, hostname } = new URL(url);
   const transport = createTransport({
     url,
-    // A password must not cross a network in clear, also where somebody on the way hides that the server can encrypt.
+    // A password must not cross a network in clear, also where an attacker on the way hides that the server can encrypt.
     requireTLS: username !== '' && !/^(localhost|127\.|\[::1\])/.test(hostname),
     pool: true,
     maxConnections: 2,

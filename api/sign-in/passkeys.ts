@@ -45,7 +45,7 @@ export async function askForPasskey(
     rpID: hostOf(publicURL),
     // Then a passkey is two factors: the device, and what unlocks it.
     userVerification: 'required',
-    // Before the account is known none are named, so that nobody learns who has one.
+    // Before the account is known none are named, so that a stranger does not learn which accounts have one.
     ...(own.length > 0 && {
       allowCredentials: own.map(({ credentialID, transports }) => ({
         id: credentialID,

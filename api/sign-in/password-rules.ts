@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 export const MIN_PASSWORD_LENGTH = 15;
 export const MAX_PASSWORD_LENGTH = 1024;
 
-/** What must not be a great part of a password: whoever knows the account knows these. */
+/** The owner's address must not be a great part of a password: attackers know it. */
 interface About {
   email: string;
 }

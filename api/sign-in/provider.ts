@@ -1,4 +1,4 @@
-import Provider, { type ClientMetadata, errors, interactionPolicy, type KoaContextWithOIDC } from 'oidc-provider';
+import Provider, { type ClientMetadata, interactionPolicy, type KoaContextWithOIDC } from 'oidc-provider';
 import type { Pool } from '#shared/db/pool.ts';
 import { SIGN_IN_PATH } from '#shared/process/config.ts';
 import { findAccount } from './accounts.ts';
@@ -16,8 +16,6 @@ interface ProviderOptions {
   issuer: string;
   publicURL: string;
   clientID: string;
-  /** Address of the MCP service, for which programs of users may ask tokens. */
-  mcpURL: string | undefined;
   keys: KeySet;
   pool: Pool;
 }
@@ -27,7 +25,7 @@ export function accountURI(publicURL: string): string {
 }
 
 /** OpenID Connect for one client, the console. A change of the keys takes a new provider; what it remembers is in Postgres. */
-export function createProvider({ issuer, publicURL, clientID, mcpURL, keys, pool }: ProviderOptions): Provider {
+export function createProvider({ issuer, publicURL, clientID, keys, pool }: ProviderOptions): Provider {
   const isHTTPS = publicURL.startsWith('https:');
   const cookie = { httpOnly: true, sameSite: 'lax', secure: isHTTPS, signed: true } as const;
   const prefix = isHTTPS ? '__Secure-gantry' : 'gantry';
@@ -65,15 +63,8 @@ export function createProvider({ issuer, publicURL, clientID, mcpURL, keys, pool
       devInteractions: { enabled: false },
       revocation: { enabled: true },
       rpInitiatedLogout: { enabled: true, logoutSource: sendSignOut, postLogoutSuccessSource: sendSignedOut },
-      resourceIndicators: {
-        enabled: true,
-        getResourceServerInfo: (_context, resource) => resourceServer(resource, { publicURL, mcpURL, clientID }),
-        useGrantedResource: () => true,
-      },
-    },
-    extraTokenClaims: async (_context, token) => {
-      const account = 'accountId' in token ? await findAccount(pool, String(token.accountId)) : undefined;
-      return account && { email: account.email, email_verified: true };
+      // Tokens are for the console alone.
+      resourceIndicators: { enabled: false },
     },
     issueRefreshToken: async (_context, client) => client.grantTypeAllowed('refresh_token'),
     rotateRefreshToken: true,
@@ -126,7 +117,7 @@ function policyOf(pool: Pool): interactionPolicy.Prompt[] {
 
 /** Users are not asked for consent: the client is this service. One grant for all tabs of a session. */
 async function grantEverything({ oidc }: KoaContextWithOIDC) {
-  const { provider, client, session, params } = oidc;
+  const { provider, client, session } = oidc;
   const { Grant } = provider;
   const clientId = client?.clientId ?? '';
   const known = session?.grantIdFor(clientId);
@@ -134,31 +125,11 @@ async function grantEverything({ oidc }: KoaContextWithOIDC) {
   const found = known === undefined ? undefined : await Grant.find(known);
   const grant = found?.accountId === accountId ? found : new Grant({ clientId, accountId });
   grant.addOIDCScope(SCOPES);
-  for (const resource of [params?.resource].flat())
-    if (typeof resource === 'string') grant.addResourceScope(resource, SCOPES);
   await grant.save();
   return grant;
 }
 
 const SCOPES = 'openid email profile offline_access';
-
-/** Tokens for the API or the MCP service, by their addresses. Both are the same audience. */
-function resourceServer(
-  resource: string,
-  { publicURL, mcpURL, clientID }: { publicURL: string; mcpURL: string | undefined; clientID: string },
-) {
-  const isOurs = [publicURL, mcpURL].some(
-    (url) => url !== undefined && (resource === url || resource.startsWith(`${url}/`)),
-  );
-  if (!isOurs) throw new errors.InvalidTarget();
-  return {
-    scope: SCOPES,
-    audience: clientID,
-    accessTokenFormat: 'jwt' as const,
-    accessTokenTTL: TOKEN_SECONDS,
-    jwt: { sign: { alg: 'RS256' as const } },
-  };
-}
 
 function authTimeOf(token: unknown): number | undefined {
   const { authTime } = (token ?? {}) as { authTime?: number };

@@ -1,18 +1,15 @@
 import type { RequestHandler } from 'express';
-import { startPeriodicTask } from '#shared/concurrency/periodic-task.ts';
 import type { KeyRing } from '#shared/core/key-ring.ts';
 import type { Logger } from '#shared/core/logger.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import type { Backplane } from '#shared/messaging/backplane/index.ts';
 import type { Config } from '#shared/process/config.ts';
 import type { TrustedIssuer } from '../auth/trusted-issuer.ts';
-import { deleteExpired } from './delete-expired.ts';
 import type { Needs } from './needs.ts';
 import { openSigningKeys, type SigningKeys } from './signing-keys.ts';
 
 /** Users of the built-in sign-in are stored under this name, since its address may change. */
 const STORED_AS = 'gantry:accounts';
-const DELETE_EVERY_MS = 600_000;
 
 /** The built-in OpenID Connect provider. */
 export interface SignIn extends AsyncDisposable {
@@ -41,18 +38,6 @@ export async function openSignIn(dependencies: Dependencies): Promise<SignIn> {
   const { issuer = '', audience = '' } = config.auth;
   await using resources = new AsyncDisposableStack();
   const keys = resources.use(await openSigningKeys({ pool, secrets, logger }));
-  const auditDays = config.worker.retention.operatorAuditMs / 86_400_000;
-  resources.use(
-    startPeriodicTask(
-      {
-        name: 'delete what the sign-in needs no more',
-        everyMs: DELETE_EVERY_MS,
-        firstAfterMs: DELETE_EVERY_MS,
-        run: () => deleteExpired(pool, auditDays),
-      },
-      logger,
-    ),
-  );
   const resourcesOfPages = resources.use(new DisposableStack());
   let opened: ReturnType<typeof openPages> | undefined;
   const open = () => {
@@ -90,8 +75,7 @@ async function openPages(
     ]);
   const { issuer = '', audience: clientID = '' } = config.auth;
   const publicURL = config.console.publicURL ?? '';
-  const make = () =>
-    createProvider({ issuer, publicURL, clientID, mcpURL: config.mcp.publicURL, keys: keys.current(), pool });
+  const make = () => createProvider({ issuer, publicURL, clientID, keys: keys.current(), pool });
   let made = { keys: keys.current(), provider: make() };
   const needs: Needs = {
     pool,

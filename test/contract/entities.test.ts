@@ -123,6 +123,10 @@ test('every table either has a retention or is kept', async () => {
     'sweep',
     'run_notice',
     'operator',
+    'sign_in_account',
+    'sign_in_recovery_code',
+    'sign_in_passkey',
+    'sign_in_key',
     'schema_migration',
     'audit_progress',
   ];

@@ -4,9 +4,9 @@ import { readable } from '#shared/access/audit/redact.ts';
 import { changeRules, type RuleSpec } from '#shared/access/policy/change.ts';
 import { roleSubject, rulesOfRole } from '#shared/access/policy/roles.ts';
 import { requireQuota } from '#shared/access/quotas.ts';
-import { toAppError } from '#shared/core/errors.ts';
+import { AppError, toAppError } from '#shared/core/errors.ts';
 import { newID } from '#shared/core/ids.ts';
-import { onEntities } from '#shared/db/query.ts';
+import { onEntities, type Query } from '#shared/db/query.ts';
 import { sealedColumns } from '#shared/db/sealed-columns.ts';
 import { Membership } from '#shared/entities/tables/membership.ts';
 import { Role } from '#shared/entities/tables/role.ts';
@@ -29,8 +29,9 @@ export const createTenant = userRoute({
   idempotent: 'transaction',
   response: z.object({ tenant: Tenant, tenantDBConnection: DatabaseConnection.optional() }),
 
-  async handle({ body, identity: { userID }, em }, { secrets }) {
+  async handle({ body, identity: { userID }, em }, { secrets, config }) {
     const { tenantTitle, tenantDescription } = body;
+    if (config.tenantCreation === 'operators') await requireOperatorsAddress(onEntities(em), userID);
     await requireQuota(onEntities(em), { quota: 'tenants', ownerID: userID });
     const tenantID = newID();
     const tenantDBURL = body.tenantDBURL
@@ -67,6 +68,20 @@ export const createTenant = userRoute({
     return { ...answer, tenantDBConnection };
   },
 });
+
+/** A user whom the identity provider knows by the address of an operator is that operator. */
+async function requireOperatorsAddress(query: Query, userID: string): Promise<void> {
+  const { rowCount } = await query(
+    `select from app_user u join operator o on o.email = lower(u.email collate "C") and not o.is_disabled
+     where u.id = $1 and u.email_verified_at is not null`,
+    [userID],
+  );
+  if (rowCount === 0)
+    throw new AppError(
+      'PERMISSION_DENIED',
+      'Only operators create tenants here: ask one to create yours and to add you',
+    );
+}
 
 /** The creator may do everything, and owns the ready roles as they would any other asset. */
 function firstRules({ userID }: { userID: string }, roles: readonly Parameters<typeof rulesOfRole>[0][]): RuleSpec[] {

@@ -378,7 +378,7 @@ describe('other sites', () => {
     }
   });
 
-  test('get nobody back to them: neither from a sign-in nor from signing out', async () => {
+  test('are never where the browser ends: neither after a sign-in nor after signing out', async () => {
     const visitor = await aSignedIn('redirect@example.com');
 
     for (const uri of ['https://evil.example/', '//evil.example/', `${site}.evil.example/`, `${site}@evil.example/`]) {

@@ -50,7 +50,7 @@ describe('the built-in provider', () => {
     expect(rows).toEqual([{ issuer: 'gantry:accounts' }]);
   });
 
-  test('names its pages by the public address, whatever the client sends as a host', async () => {
+  test('names its pages by the public address, also to a client that sends another host', async () => {
     const headers = { host: 'evil.example', 'x-forwarded-host': 'evil.example', 'x-forwarded-proto': 'http' };
     const response = await fetch(`${cluster.baseURL}/sign-in/.well-known/openid-configuration`, { headers });
     const document = await response.json();

@@ -106,6 +106,10 @@ export const retentions = {
   // Calls of chats are deleted with their session, or before it.
   ai_tool_call: { for: 90, old: since('created_at') },
   notification: { for: 90, old: since('created_at') },
+  // Sessions, codes and tokens of the built-in sign-in, and its links.
+  sign_in_record: { for: 0, old: since('expires_at') },
+  sign_in_link: { for: 0, old: since('expires_at') },
+  sign_in_audit: { for: 'operatorAuditMs', old: since('created_at') },
 } as const satisfies Record<string, TableRetention>;
 
 function since(column: string): string {

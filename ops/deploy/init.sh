@@ -1,0 +1,47 @@
+#!/bin/sh
+# Writes .env for docker-compose.yml, with passwords and keys that are made for it:
+#   ops/deploy/init.sh https://gantry.example.com
+# A file that is there is never changed: to lose SECRETS_KEYS is to lose every stored credential.
+set -eu
+
+cd "$(dirname "$0")/../.."
+url="${1:-}"
+file="${ENV_FILE:-.env}"
+
+case "$url" in
+  https://?*) ;;
+  http://localhost:* | http://127.0.0.1:*) ;;
+  *)
+    echo "usage: ops/deploy/init.sh <public URL>, such as https://gantry.example.com (http:// on this machine alone: http://localhost:8080)" >&2
+    exit 1
+    ;;
+esac
+if [ -e "$file" ]; then
+  echo "$file is there already, and stays as it is. Move it away to make another one." >&2
+  exit 1
+fi
+
+password() {
+  openssl rand -hex 24
+}
+
+umask 077
+cat > "$file.new" <<END
+# Made by ops/deploy/init.sh. Keep a copy where this machine is not: without SECRETS_KEYS no stored credential can be opened.
+POSTGRES_PASSWORD=$(password)
+TENANTS_PASSWORD=$(password)
+REDIS_PASSWORD=$(password)
+SECRETS_KEYS=k1:$(openssl rand -base64 32)
+PUBLIC_URL=${url%/}
+# Addresses of the proxy in front that ends TLS, as the containers see it.
+TRUSTED_PROXIES=uniquelocal
+# Mails of invitations and new passwords: set both.
+#SMTP_URL=smtp://user:password@mail.example.com:587
+#MAIL_FROM=Gantry <gantry@example.com>
+END
+mv "$file.new" "$file"
+echo "$file is written. Next:
+
+  docker compose up --build -d
+  docker compose exec api node ops/accounts.ts invite you@example.com
+"
