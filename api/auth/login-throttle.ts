@@ -24,11 +24,11 @@ interface Attempt {
 /**
  * Counts before the password is checked, so that many attempts at once do not slip through. A flood from many networks locks an
  * account for new networks only: on a network where its owner has signed in before, the account's own limit does not apply.
- * `realm` separates the counts of operators from those of users.
+ * `realm` separates the counts of operators from those of users. `perNetwork`: attempts of a network in 15 minutes, right ones too.
  */
-export function createLoginThrottle(backplane: Backplane, realm = 'login'): LoginThrottle {
+export function createLoginThrottle(backplane: Backplane, { realm = 'login', perNetwork = 30 } = {}): LoginThrottle {
   const whenAway = 'refuse';
-  const byNetwork = backplane.limiter({ name: `${realm}.network`, points: 30, seconds: 15 * 60, whenAway });
+  const byNetwork = backplane.limiter({ name: `${realm}.network`, points: perNetwork, seconds: 15 * 60, whenAway });
   const byPair = backplane.limiter({ name: `${realm}.pair`, points: 10, seconds: 30 * 60, whenAway });
   const byAccount = backplane.limiter({ name: `${realm}.account`, points: 100, seconds: 60 * 60, whenAway });
 

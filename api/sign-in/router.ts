@@ -55,8 +55,6 @@ function byPublicURL(publicURL: string): RequestHandler {
   const { host, protocol, pathname } = new URL(publicURL);
   const path = `${pathname.replace(/\/$/, '')}${SIGN_IN_PATH}`;
   return (request, _response, next) => {
-    // Read while the headers are the client's.
-    void request.ip;
     request.headers.host = host;
     request.headers['x-forwarded-proto'] = protocol.slice(0, -1);
     delete request.headers['x-forwarded-host'];

@@ -3,6 +3,9 @@ import { AppError } from '#shared/core/errors.ts';
 import type { Backplane, Limiter } from '#shared/messaging/backplane/index.ts';
 import { createLoginThrottle, type LoginThrottle } from '../auth/login-throttle.ts';
 
+/** An office of some hundred people may sign in at nine, from one address. */
+const PER_NETWORK = 300;
+
 export interface SignInThrottle {
   passwords: LoginThrottle;
   /** Counts a code of a second factor that one account was given, before it is checked. */
@@ -26,7 +29,7 @@ export function createSignInThrottle(backplane: Backplane): SignInThrottle {
   const mailsOfNetwork = limiter('mails', 30, 60 * 60);
 
   return {
-    passwords: createLoginThrottle(backplane, 'signin'),
+    passwords: createLoginThrottle(backplane, { realm: 'signin', perNetwork: PER_NETWORK }),
     limitCode: (accountID) => limit(codes, accountID),
     limitStart: (network) => limit(starts, network),
     limitLink: (network) => limit(links, network),

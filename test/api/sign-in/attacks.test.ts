@@ -93,6 +93,19 @@ describe('a session', () => {
     expect((await planted.open(`${issuer}/account`)).text).not.toContain('Signed in as');
   });
 
+  test('ends where another account signs in, in the same browser', async () => {
+    const visitor = await aSignedIn('first-of-two@example.com');
+    await anAccount(cluster, 'second-of-two@example.com');
+    const { page } = await openSignIn(visitor, { prompt: 'login' });
+    // oidc-provider sends a form by a script, with a button for browsers without.
+    const ending = await visitor.submit(page, { email: 'second-of-two@example.com', password });
+
+    const done = await visitor.submit(ending, {});
+
+    expect(done.leadsTo?.searchParams.has('code')).toBe(true);
+    expect((await visitor.open(`${issuer}/account`)).text).toContain('second-of-two@example.com');
+  });
+
   test('is not made in a sign-in that another browser has begun', async () => {
     await anAccount(cluster, 'victim@example.com');
     const attacker = visit(cluster);
