@@ -42,6 +42,9 @@ const rows: Record<Table, string> = {
     insert into operator_session (id, operator_id, token_hash, ip_address, network, expires_at)
     select $1, id, sha256($1::text::bytea), '', '', $2 from op`,
   operator_audit: `insert into operator_audit (id, action, created_at) values ($1, 'BOARD', $2)`,
+  sign_in_record: `insert into sign_in_record (kind, id, payload, expires_at) values ('Session', sha256($1::text::bytea), '{}', $2)`,
+  sign_in_link: `insert into sign_in_link (token_hash, purpose, expires_at) values (sha256($1::text::bytea), 'FIRST', $2)`,
+  sign_in_audit: `insert into sign_in_audit (id, action, created_at) values ($1, 'SIGNED_IN', $2)`,
   asset_change: `insert into asset_change (tenant_id, entity, asset_id, action, expires_at) values ($3, 'workflow', $1, 'updated', $2)`,
   ai_call: `
     insert into ai_call (id, tenant_id, day, purpose, model, reserved_tokens, started_at, expires_at)
