@@ -1,7 +1,8 @@
 import { z } from 'zod';
-import { PROPOSE_QUERY, PROPOSE_WORKFLOW } from '#shared/apps/ai/tool-calls.ts';
+import { PROPOSE_PAGE, PROPOSE_QUERY, PROPOSE_WORKFLOW } from '#shared/apps/ai/tool-calls.ts';
 import { quote } from '#shared/core/quote.ts';
 import { findNodeKind } from '#shared/workflow/nodes/index.ts';
+import { PageProposal } from './page-proposal.ts';
 
 const Id = z.string().min(1).max(255);
 const Connection = z.object({
@@ -59,5 +60,10 @@ export const proposals = {
     description:
       'Propose a query, new or in place of the one that is open. The user sees it, runs it, and takes it into their form or discards it; nothing is saved or run. Read the tables before, with get_datasource_schema or get_database_metadata. A value that the caller gives is {{inputs.name}}, never between quotes, and declared in inputDefinitions: {"key", "type", "required"}. Prefer statements that only read.',
     input: QueryProposal,
+  },
+  [PROPOSE_PAGE]: {
+    description:
+      'Propose a new app page, or a change of one. The user sees its parts and SQL, and creates or applies it, or discards it; nothing is created before. Read the tables and workflows that it uses before, the properties of types of widgets with get_widget_schemas, and the guide on app pages for expressions and actions. A table shows "items": "{{queries.<alias>.data}}", with "isSelectable" others read "{{widgets.<name>.selectedRow.<column>}}"; a form gives "{{event.values.<key>}}" to its onSubmit; TRIGGER_WORKFLOW and EXECUTE_QUERY name an alias; CALL_WIDGET_METHOD with method refresh reads a table again. The page runs all of it as its creator.',
+    input: PageProposal,
   },
 };

@@ -11,6 +11,7 @@ import { ToolCall } from './tool-call.tsx';
 const WorkflowProposal = lazy(() =>
   import('./workflow-proposal.tsx').then(({ WorkflowProposal: one }) => ({ default: one })),
 );
+const PageProposal = lazy(() => import('./page-proposal.tsx').then(({ PageProposal: one }) => ({ default: one })));
 const QueryProposal = lazy(() => import('./query-proposal.tsx').then(({ QueryProposal: one }) => ({ default: one })));
 
 interface Props {
@@ -52,10 +53,12 @@ function Part({ part, ...props }: Props & { part: ChatPart }) {
   const isDone = state === 'output-available' && isObject(output);
   const change = isDone ? changeIn(toolName, output) : undefined;
   const query = isDone ? queryIn(toolName, output) : undefined;
-  if (!change && !query) return <Call part={part} {...props} />;
+  const page = isDone && toolName === 'proposePage' ? output : undefined;
+  if (!change && !query && !page) return <Call part={part} {...props} />;
   return (
     <Suspense>
       {change && <WorkflowProposal {...shown} output={change} />}
+      {page && <PageProposal {...shown} output={page} />}
       {query && <QueryProposal {...shown} output={query} />}
     </Suspense>
   );

@@ -26,7 +26,7 @@ export function bounded(whole: object, most = MAX_CHARACTERS): object {
   return Object.fromEntries(leftOut.length > 0 ? [...sent, ['tooLargeToSend', leftOut]] : sent);
 }
 
-const kinds: Record<OpenPage['kind'], string> = { workflow: 'Workflow', run: 'Run', query: 'Query' };
+const kinds: Record<OpenPage['kind'], string> = { workflow: 'Workflow', run: 'Run', query: 'Query', page: 'Page' };
 
 /** Where one is, in words. */
 export function wordsOf(page: string, opened: OpenPage | undefined): string {
@@ -43,6 +43,7 @@ export function questionsAt(path: string, opened: OpenPage | undefined): string[
     return ['What does this workflow do?', 'What could go wrong here, and how do I handle it?', 'Add a step that …'];
   if (opened?.kind === 'query')
     return ['Write a query that …', 'Explain this query', 'How can this query be made faster?'];
+  if (opened?.kind === 'page') return ['What does this page do?', 'Add a button that …', 'Which queries does it run?'];
   const page = path.split('/')[3] ?? '';
   return (Object.hasOwn(ofPages, page) && ofPages[page]) || ofPages.home || [];
 }
@@ -56,6 +57,7 @@ const ofPages: Readonly<Record<string, string[]>> = {
   workflows: ['Draft a workflow that …', 'Which workflows have not run in the last month?'],
   runs: ['Why did the last runs fail?', 'Which workflow fails most?'],
   queries: ['Write a query that …', 'Which queries are slow?'],
+  pages: ['Make a page of … with a button that …', 'Which pages does this tenant have?'],
   datasources: ['Which tables are there?', 'Do all connections work?'],
   database: ['Which tables are there, and how do they belong together?', 'Write a query that …'],
   cron: ['Which cron jobs did not run, and why?', 'When does which cron job run next?'],

@@ -19,6 +19,7 @@ import type { PageDocument, StoredPage } from './document.ts';
 import { addWidget, newWidget, setPage } from './edits.ts';
 import type { Screen } from './grid-edits.ts';
 import { type Place, withNode } from './layout-edits.ts';
+import { useOpenBuilder } from './open-builder.ts';
 import { nameOfPart, nodeIDOf, partOf, placeAfter } from './parts.ts';
 import { Preview } from './preview.tsx';
 import { Conflict } from './save/conflict.tsx';
@@ -45,6 +46,7 @@ export function Builder({ tenantID, stored, onReload }: Props) {
   useUnsaved(isDirty);
   const may = useMay(`${document.kind === 'app-page' ? 'appPage' : 'dashboard'}:${document.id}`);
   const mayChange = may(document.kind === 'app-page' ? 'appPage.update' : 'dashboard.update');
+  useOpenBuilder({ document, mayChange, edit: change });
   const [width, setWidth] = useState<Width>(() => (window.innerWidth < 640 ? 'phone' : 'desktop'));
   const [screen, setScreen] = useState<Screen>('lg');
   const [isPreview, setPreview] = useState(false);

@@ -22,9 +22,16 @@ export interface OpenQuery {
   onTake: (query: ProposedQuery) => void;
 }
 
+/** The page that is open in its builder. */
+export interface OpenPageDraft<Document = unknown> {
+  document: Document;
+  mayChange: boolean;
+  onTake: (edit: (document: Document) => Document) => void;
+}
+
 /** Where the user is, for the assistant to know. */
 export interface OpenPage {
-  kind: 'workflow' | 'run' | 'query';
+  kind: 'workflow' | 'run' | 'query' | 'page';
   id?: string | undefined;
   title: string;
   isFailed?: boolean;
@@ -33,6 +40,8 @@ export interface OpenPage {
   /** Set by the editor alone, with its own types, which are in folders above this one. */
   workflow?: OpenDraft;
   query?: OpenQuery;
+  /** Set by the builder of pages alone. */
+  page?: OpenPageDraft;
 }
 
 /** Changes of workflows that are proposed, by the calls that propose them, the latest last. */

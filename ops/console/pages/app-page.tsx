@@ -9,6 +9,7 @@ import { paramsOf } from '../apps/view.ts';
 import { appPageContentRead } from '../client/app-pages.ts';
 import { errorInPlaceOf } from '../client/error-in-place.ts';
 import { meRead } from '../client/reads.ts';
+import { useAsOpenPage } from '../open-page/open-page.ts';
 import { PageView } from '../page/view.tsx';
 import { Icon } from '../ui/icon.tsx';
 import { Notice } from '../ui/notice.tsx';
@@ -54,6 +55,10 @@ export function AppPagePage() {
     setRefreshes((count) => count + 1);
   };
   const error = errorInPlaceOf(read, me);
+  useAsOpenPage({
+    ...{ kind: 'page', id: appPageID, title: data?.appPage.appPageTitle ?? 'Page' },
+    read: () => ({ appPageConfig: data?.appPage.appPageConfig, widgets: data?.widgets }),
+  });
   const title = data?.appPage.appPageTitle ?? 'Page';
   return (
     <>

@@ -43,6 +43,7 @@ export const ASK_USER = 'askUser';
 /** Names of the tools by which a model proposes something to the user. */
 export const PROPOSE_WORKFLOW = 'proposeWorkflow';
 export const PROPOSE_QUERY = 'proposeQuery';
+export const PROPOSE_PAGE = 'proposePage';
 
 /** The error of a call that was not made before the answer of the model ended. */
 export const NOT_CALLED = 'It was not called: the answer ended before';

@@ -3,7 +3,7 @@ import { useNavigate } from '@tanstack/react-router';
 import { useRef } from 'react';
 import { importBundle, rollBackImport } from '../../client/bundles.ts';
 import { newID } from '../../client/new-id.ts';
-import { bundleOf, type Plan } from './plan.ts';
+import { bundleOf, bundleOfQueries, type Plan } from './plan.ts';
 
 /** Creates all of a page, or nothing; answers with its id. */
 export async function createPlanned(tenantID: string, plan: Plan): Promise<string> {
@@ -13,6 +13,24 @@ export async function createPlanned(tenantID: string, plan: Plan): Promise<strin
   // What the page binds was deleted meanwhile: its queries and widgets would stand alone.
   if (importID) await rollBackImport({ tenantID, importID });
   throw new Error(skipped[0]?.reason ?? 'The page was not created');
+}
+
+interface ProposedQuery {
+  alias: string;
+  query?: { title: string; dataQueryOptions: Readonly<Record<string, unknown>> };
+}
+
+/** Creates new queries that a page is to bind; answers with their ids by aliases. */
+export async function createQueries(
+  tenantID: string,
+  sources: readonly ProposedQuery[],
+): Promise<ReadonlyMap<string, string>> {
+  const wanted = sources.flatMap(({ alias, query }) => (query ? [{ alias, id: newID(), ...query }] : []));
+  if (wanted.length === 0) return new Map();
+  const queries = wanted.map(({ id, title, dataQueryOptions }) => ({ id, title, options: dataQueryOptions }));
+  const { results } = await importBundle(tenantID, bundleOfQueries(queries));
+  const ids = new Map(results.map(({ originalID, newID: made }) => [originalID, made]));
+  return new Map(wanted.map(({ alias, id }) => [alias, ids.get(id) ?? id]));
 }
 
 /**

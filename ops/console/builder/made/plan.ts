@@ -26,7 +26,7 @@ export type Part = Values & { id: string };
 export interface Plan {
   queries: readonly MadeQuery[];
   widgets: readonly MadeWidget[];
-  page: { id: string; title: string; description: string; config: Values };
+  page: { id: string; title: string; description: string; config: Values; isDraft?: boolean };
   /** Queries and workflows of the tenant that the page binds. */
   binds: readonly { type: 'dataQuery' | 'workflow'; id: string }[];
 }
@@ -104,10 +104,7 @@ export class Planning {
 /** The plan as a bundle, which the API creates whole or not at all. Sent again, it creates nothing more. */
 export function bundleOf({ queries, widgets, page, binds }: Plan): Schemas['Bundle'] {
   const items = [
-    ...queries.map(({ id, title, options }) => ({
-      ...{ type: 'dataQuery', id, dependencies: [] },
-      payload: { dataQueryTitle: title, datasourceType: 'tenantdb', dataQueryOptions: options },
-    })),
+    ...queries.map(queryItem),
     ...widgets.map(({ id, title, type, config }) => ({
       ...{ type: 'widget', id, dependencies: [] },
       payload: { widgetTitle: title, widgetType: type, widgetConfig: config },
@@ -116,6 +113,7 @@ export function bundleOf({ queries, widgets, page, binds }: Plan): Schemas['Bund
       ...{ type: 'appPage', id: page.id },
       payload: {
         ...{ appPageTitle: page.title, appPageDescription: page.description, appPageConfig: page.config },
+        isDraft: page.isDraft ?? false,
       },
       dependencies: [
         ...queries.map(({ id }) => ({ type: 'dataQuery', id })),
@@ -126,6 +124,18 @@ export function bundleOf({ queries, widgets, page, binds }: Plan): Schemas['Bund
   ];
   // Plain values become what the API parses.
   return { bundleVersion: 1, generator: 'gantry', items: items as Item[] };
+}
+
+/** Queries alone, for a page that is there already. */
+export function bundleOfQueries(queries: Plan['queries']): Schemas['Bundle'] {
+  return { bundleVersion: 1, generator: 'gantry', items: queries.map(queryItem) as Item[] };
+}
+
+function queryItem({ id, title, options }: MadeQuery) {
+  return {
+    ...{ type: 'dataQuery', id, dependencies: [] },
+    payload: { dataQueryTitle: title, datasourceType: 'tenantdb', dataQueryOptions: options },
+  };
 }
 
 /** A name behind the dot of an expression, or in brackets. */

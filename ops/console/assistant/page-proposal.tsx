@@ -1,0 +1,189 @@
+import '../templates/templates.css';
+import { Button, Group, Text } from '@mantine/core';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { Link, useNavigate } from '@tanstack/react-router';
+import { useMemo } from 'react';
+import type { PageDocument } from '../builder/document.ts';
+import { createPlanned, createQueries } from '../builder/made/create.ts';
+import { pageDifferences } from '../builder/made/proposed-differences.ts';
+import {
+  type PageProposal as Proposed,
+  pageProposalIn,
+  planOfProposal,
+  withProposal,
+} from '../builder/made/proposed-page.ts';
+import { useMay } from '../client/may.ts';
+import { newID } from '../client/new-id.ts';
+import { withoutTurning } from '../code/turning.ts';
+import { ChangeList } from '../editor/change-list.tsx';
+import { type OpenPageDraft, useOpenPage } from '../open-page/open-page.ts';
+import { PagePicture } from '../templates/page-picture.tsx';
+import { Notice } from '../ui/notice.tsx';
+import { Problem } from '../ui/problem.tsx';
+import { ProposalCard } from './proposal-card.tsx';
+import { useStored } from './stored.ts';
+
+interface Props {
+  id: string;
+  tenantID: string;
+  output: Readonly<Record<string, unknown>>;
+}
+
+/** A page that the model proposes, or a change of one: its parts and its SQL, before anything of it is there. */
+export function PageProposal({ id, tenantID, output }: Props) {
+  const proposal = useMemo(() => pageProposalIn(output), [output]);
+  const open = useOpenPage()?.page as OpenPageDraft<PageDocument> | undefined;
+  if (!proposal) return <Notice tone="bad">The proposal is too large to be shown. Ask for a smaller one.</Notice>;
+  const own = { id, tenantID, proposal };
+  const isNew = proposal.appPageID === null;
+  const title = isNew ? `New page: ${proposal.title ?? 'without a title'}` : 'Proposed change of a page';
+  return (
+    <ProposalCard id={id} label="Proposed page" title={title} summary={proposal.summary}>
+      {(onDiscard) =>
+        proposal.appPageID === null ? (
+          <NewOne {...own} onDiscard={onDiscard} />
+        ) : open?.document.id === proposal.appPageID ? (
+          <OfOpen {...own} open={open} onDiscard={onDiscard} />
+        ) : (
+          <Text size="sm">
+            To compare it and to apply it, open <ToPage tenantID={tenantID} appPageID={proposal.appPageID} />.
+          </Text>
+        )
+      }
+    </ProposalCard>
+  );
+}
+
+function ToPage(params: { tenantID: string; appPageID: string }) {
+  return (
+    <Link className="link" to="/t/$tenantID/pages/$appPageID/edit" params={params}>
+      the page in its builder
+    </Link>
+  );
+}
+
+interface Own {
+  /** The call that proposes it. */
+  id: string;
+  tenantID: string;
+  proposal: Proposed;
+  onDiscard: () => void;
+}
+
+function NewOne({ id, tenantID, proposal, onDiscard }: Own) {
+  const may = useMay();
+  const queries = useQueryClient();
+  const navigate = useNavigate();
+  const plan = useMemo(() => planOfProposal(proposal, newID), [proposal]);
+  const types = useMemo(() => new Map(plan.widgets.map(({ key, type }) => [key, type])), [plan]);
+  // One proposal makes one page, with the keys of the first try.
+  const [created, setCreated] = useStored(`gantry.created.${id}`, () => '', sessionStorage);
+  const create = useMutation({
+    mutationFn: async () => {
+      const appPageID = await createPlanned(tenantID, plan);
+      setCreated(appPageID);
+      await queries.invalidateQueries({ queryKey: ['app-pages', tenantID] });
+      await navigate({ to: '/t/$tenantID/pages/$appPageID/edit', params: { tenantID, appPageID } });
+    },
+  });
+  if (created !== '')
+    return (
+      <Text size="sm" role="status">
+        It was created as a draft: <ToPage tenantID={tenantID} appPageID={created} />.
+      </Text>
+    );
+  return (
+    <>
+      <PagePicture config={plan.page.config} types={types} />
+      <Parts proposal={proposal} />
+      {create.error && <Problem error={create.error} />}
+      <Group gap="xs">
+        <Button
+          size="xs"
+          disabled={!may('appPage.create') || !may('bundle.execute')}
+          loading={create.isPending}
+          onClick={() => create.mutate()}
+        >
+          Create it as a draft
+        </Button>
+        <Button size="xs" variant="default" onClick={onDiscard}>
+          Discard
+        </Button>
+      </Group>
+    </>
+  );
+}
+
+/** What it brings: its widgets in words, and the text of each new query. */
+function Parts({ proposal: { widgets, sources } }: { proposal: Proposed }) {
+  return (
+    <>
+      <ul className="lines">
+        {widgets.map(({ name, type, title }) => (
+          <li key={name}>
+            <bdi>{withoutTurning(title)}</bdi> <span className="note">{type}</span>
+          </li>
+        ))}
+      </ul>
+      {sources.flatMap(({ alias, query }) =>
+        query ? (
+          <details key={alias}>
+            <summary>
+              Query <bdi>{withoutTurning(query.title)}</bdi>
+            </summary>
+            {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard */}
+            <pre tabIndex={0}>
+              <code>{withoutTurning(String(query.dataQueryOptions.query ?? ''))}</code>
+            </pre>
+          </details>
+        ) : (
+          []
+        ),
+      )}
+    </>
+  );
+}
+
+function OfOpen({ tenantID, proposal, open, onDiscard }: Own & { open: OpenPageDraft<PageDocument> }) {
+  const { document, mayChange, onTake } = open;
+  const next = useMemo(() => withProposal(document, proposal, boundIn(document, proposal)), [document, proposal]);
+  const changes = useMemo(() => pageDifferences(document, next), [document, next]);
+  const take = useMutation({
+    mutationFn: async () => {
+      const made = await createQueries(tenantID, proposal.sources);
+      onTake((now) => withProposal(now, proposal, made));
+    },
+  });
+  if (changes.length === 0)
+    return (
+      <Text size="sm" role="status">
+        The page has all of it. It is not saved by that; “Undo” in the builder takes it back.
+      </Text>
+    );
+  return (
+    <>
+      <ChangeList changes={changes} />
+      <Parts proposal={{ ...proposal, widgets: [] }} />
+      {take.error && <Problem error={take.error} />}
+      <Group gap="xs">
+        <Button size="xs" disabled={!mayChange} loading={take.isPending} onClick={() => take.mutate()}>
+          Apply to the page
+        </Button>
+        <Button size="xs" variant="default" onClick={onDiscard}>
+          Discard
+        </Button>
+      </Group>
+    </>
+  );
+}
+
+/** What new queries became, where they were applied before: the page binds them by their aliases. */
+function boundIn({ config: { dataSources } }: PageDocument, { sources }: Proposed): ReadonlyMap<string, string> {
+  const bound = Array.isArray(dataSources) ? (dataSources as { alias?: unknown; queryID?: unknown }[]) : [];
+  return new Map(
+    sources.flatMap(({ alias, query }) => {
+      const own = query && bound.find((one) => one.alias === alias && typeof one.queryID === 'string');
+      return own ? [[alias, String(own.queryID)] as const] : [];
+    }),
+  );
+}
