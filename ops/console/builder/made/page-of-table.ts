@@ -154,7 +154,8 @@ function planRow(
   const values = planning.widget('row', 'key-value', {
     title: 'Row',
     properties: {
-      values: Object.fromEntries(columns.map(({ name, label }) => [label, pathTo(ROW, name)])),
+      values: `{{${ROW}}}`,
+      columns: columns.map(({ name, label }) => ({ key: name, label })),
       isHidden: NONE,
     },
   });

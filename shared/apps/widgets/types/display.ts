@@ -125,6 +125,11 @@ export const displays = [
     category: 'display',
     properties: z.object({
       values: object('Values', 'By their names, instead of the first row of the query'),
+      columns: list(
+        'Names',
+        'Shown in this order; all values if there are none',
+        z.object({ key: text('Key', 'Name of the value'), label: text('Label', 'Shown before it') }),
+      ),
       layout: choice('Layout', 'Of a name and its value', ['row', 'column']),
     }),
     defaults: { layout: 'row' },

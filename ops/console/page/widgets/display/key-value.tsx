@@ -1,29 +1,37 @@
 import { Cell } from '../../../ui/cell.tsx';
 import { isObject } from '../../../ui/is-object.ts';
 import { Nothing } from '../nothing.tsx';
-import { firstResult, type WidgetProps } from '../page-context.ts';
+import { firstResult, text, type WidgetProps } from '../page-context.ts';
 
 const MAX_PAIRS = 200;
 
 /** The property, else the first row of the query. */
-export function KeyValueWidget({ properties: { values, layout }, data }: WidgetProps) {
+export function KeyValueWidget({ properties: { values, columns, layout }, data }: WidgetProps) {
   const result = firstResult(data);
   const row = isObject(values) && Object.keys(values).length > 0 ? values : Array.isArray(result) ? result[0] : result;
   if (!isObject(row) || Object.keys(row).length === 0) return <Nothing />;
   return (
     <dl className="page-pairs" data-layout={layout === 'column' ? 'column' : 'row'}>
-      {Object.entries(row)
+      {pairsOf(row, columns)
         .slice(0, MAX_PAIRS)
-        .map(([name, value]) => (
-          <div key={name}>
+        .map(({ key, label, value }) => (
+          <div key={key}>
             <dt>
-              <bdi>{name}</bdi>
+              <bdi>{label}</bdi>
             </dt>
             <dd>
-              <Cell name={name} value={value ?? null} />
+              <Cell name={label} value={value ?? null} />
             </dd>
           </div>
         ))}
     </dl>
   );
+}
+
+/** The values that are named, in their order; else all. */
+function pairsOf(row: Readonly<Record<string, unknown>>, columns: unknown) {
+  const named = Array.isArray(columns) ? columns.filter(isObject) : [];
+  if (named.length === 0) return Object.entries(row).map(([key, value]) => ({ key, label: key, value }));
+  const byKey = new Map(named.map(({ key, label }) => [text(key), text(label, text(key))]));
+  return [...byKey].map(([key, label]) => ({ key, label, value: Object.hasOwn(row, key) ? row[key] : null }));
 }
