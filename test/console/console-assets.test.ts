@@ -8,6 +8,7 @@ import { fleetTests } from './browser/fleet.ts';
 import { hostileTests } from './browser/hostile.ts';
 import { largeTests } from './browser/large.ts';
 import { listenerTests } from './browser/listeners.ts';
+import { madePageTests } from './browser/made-pages.ts';
 import { onStage } from './browser/on-stage.ts';
 import { peopleTests } from './browser/people.ts';
 import { settingsTests } from './browser/settings.ts';
@@ -17,6 +18,7 @@ import { troubleTests } from './browser/trouble.ts';
 await onStage('console-assets', {
   'queries and cron jobs': assetTests,
   'app pages': appPageTests,
+  'made pages': madePageTests,
   listeners: listenerTests,
   'the fleet': fleetTests,
   'the database': databaseTests,

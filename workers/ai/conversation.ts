@@ -3,6 +3,7 @@ import { asData } from '#shared/apps/ai/data.ts';
 import {
   NOT_CALLED,
   NOT_CONFIRMED,
+  PROPOSE_PAGE,
   PROPOSE_QUERY,
   PROPOSE_WORKFLOW,
   read,
@@ -141,7 +142,7 @@ export function said({
 }
 
 /** The model has written a proposal itself, and need not read it again. */
-const isProposal: ReadonlySet<string> = new Set([PROPOSE_QUERY, PROPOSE_WORKFLOW]);
+const isProposal: ReadonlySet<string> = new Set([PROPOSE_PAGE, PROPOSE_QUERY, PROPOSE_WORKFLOW]);
 const PROPOSED = 'The user sees it and decides. It is not applied, saved or run: do not say that it is.';
 
 function textIn(parts: readonly StoredPart[]): string {

@@ -269,6 +269,89 @@ export function assistantTests(stage: () => Stage): void {
     await client().delete('T/ai-config');
   });
 
+  test('a page of orders with a button is proposed, created after a yes, and changed in its builder', async () => {
+    await using provider = await startAIProvider();
+    const { page, go, path } = stage();
+    await withModel(provider);
+    const count = async () => (await client().get('T/app-pages?limit=100')).body.appPages.length;
+    const before = await count();
+    const refund = await aDraft('Refund');
+    await go(path('/pages'));
+    await open();
+    await panel().getByRole('button', { name: 'New conversation' }).click();
+    const title = `Orders ${Date.now()}`;
+    const table = {
+      ...{ name: 'orders', type: 'table', title: 'Orders' },
+      properties: { items: '{{queries.orders.data}}', isSelectable: true },
+    };
+    const query = { title: 'All orders', dataQueryOptions: { query: 'select n as id from generate_series(1, 3) n' } };
+    provider.play(
+      call('proposePage', {
+        ...{ appPageID: null, title, summary: 'Orders, and a **button**.' },
+        sources: [{ alias: 'orders', query }],
+        widgets: [
+          table,
+          { name: 'hello', type: 'button', title: 'Hello', properties: { label: 'Hello' }, events: { onClick: [] } },
+        ],
+        rows: [
+          [
+            { widget: 'orders', span: 8 },
+            { widget: 'hello', span: 4 },
+          ],
+        ],
+      }),
+      { pieces: ['Look at it.'] },
+    );
+    await ask('Make a page of orders with a refund button');
+    const card = panel().getByRole('region', { name: 'Proposed page' });
+    await card.getByText('Query All orders').click();
+    await card.getByText('generate_series').waitFor();
+    await expectAccessible(page, { name: 'assistant-page', shows: 'Orders, and a' });
+    await page.setViewportSize({ width: 1280, height: 800 });
+    expect(await count()).toBe(before);
+    await card.getByRole('button', { name: 'Create it as a draft' }).click();
+    await page.waitForURL(/\/pages\/[\da-f-]+\/edit$/);
+    const appPageID = /pages\/([\da-f-]+)/.exec(page.url())?.[1] ?? '';
+    const stored = async () => (await client().get(`T/app-pages/${appPageID}`)).body.appPage;
+    expect(await stored()).toMatchObject({ appPageTitle: title, isDraft: true, versionNumber: 1 });
+    await card.getByText('It was created as a draft').waitFor();
+
+    await panel().getByText(`Sees Page “${title}”`).waitFor();
+    provider.play(
+      call('proposePage', {
+        ...{ appPageID, summary: 'The button refunds.', removedWidgets: ['hello'] },
+        sources: [
+          {
+            alias: 'refund',
+            workflowID: refund.id,
+            inputValues: { id: '{{widgets.orders.selectedRow.id}}' },
+            triggerMode: 'manual',
+          },
+        ],
+        widgets: [
+          {
+            ...{ name: 'refund', type: 'button', title: 'Refund', properties: { label: 'Refund' } },
+            events: { onClick: [{ type: 'TRIGGER_WORKFLOW', alias: 'refund' }] },
+          },
+        ],
+      }),
+      { pieces: ['Better.'] },
+    );
+    await ask('Let the button refund the order');
+    await panel().getByText('Better.').waitFor();
+    const change = card.last();
+    await change.getByText('Widget Refund: added').waitFor();
+    await change.getByText('Widget Hello: removed').waitFor();
+    await change.getByRole('button', { name: 'Apply to the page' }).click();
+    await change.getByText('The page has all of it.').waitFor();
+    // It is in the builder, and not saved.
+    expect(await stored()).toMatchObject({ versionNumber: 1 });
+    await page.getByRole('button', { name: 'Undo' }).first().click();
+    await change.getByText('Widget Refund: added').waitFor();
+    await panel().getByRole('button', { name: 'Close the assistant' }).click();
+    await client().delete('T/ai-config');
+  });
+
   test('calls of one step are decided while what is open here is still read, and are sent once', async () => {
     await using provider = await startAIProvider();
     const { page, go, path, cluster, tenant } = stage();

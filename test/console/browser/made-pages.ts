@@ -96,7 +96,7 @@ export function madePageTests(stage: () => Stage): void {
     await dialog.getByRole('button', { name: 'Create the page' }).click();
     const result = page.getByRole('region', { name, exact: true });
     await expect.poll(() => result.getByRole('row').count()).toBe(4);
-    await page.getByLabel('Most').fill('5');
+    await page.getByRole('textbox', { name: 'Most' }).fill('5');
     await expect.poll(() => result.getByRole('row').count()).toBe(6);
 
     const title = `Greet ${Date.now()}`;
@@ -119,7 +119,7 @@ export function madePageTests(stage: () => Stage): void {
     await dialog.getByText('The form asks for: Who.').waitFor();
     await dialog.getByRole('button', { name: 'Create the page' }).click();
     await page.getByRole('heading', { name: title, level: 1 }).waitFor();
-    await page.getByLabel('Who').fill('Ada');
+    await page.getByRole('textbox', { name: 'Who' }).fill('Ada');
     await page.getByRole('button', { name: 'Start' }).click();
     await page.getByRole('region', { name: 'Result', exact: true }).getByText('Hello Ada').waitFor();
     expect(workflow.id).toMatch(/-/);

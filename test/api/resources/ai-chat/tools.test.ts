@@ -349,12 +349,27 @@ test('proposals change nothing, wait for no approval, and reach the client whole
   };
   const query = { datasourceID: null, title: 'All', summary: 'All of it.', dataQueryOptions: { query: 'select 1' } };
   const [wrong] = change.steps.map((step) => ({ ...change, steps: [{ ...step, type: 'teleport' }] }));
+  const page = {
+    ...{
+      appPageID: null,
+      title: 'Refunds',
+      summary: 'A button.',
+      widgets: [{ name: 'a', type: 'button', title: 'A' }],
+    },
+    sources: [{ alias: 'refund', workflowID: '01990d3e-5c00-7a10-8000-000000000009' }],
+  };
+  const badPage = {
+    ...page,
+    ...{ title: undefined, sources: [{ alias: 'refund' }], widgets: [{ name: 'a b', type: 'lever', title: 'A' }] },
+  };
   const large = { ...query, dataQueryOptions: { query: 'x'.repeat(40_000) } };
   provider.play(
     call('proposeWorkflow', wrong),
     call('proposeWorkflow', change),
     call('proposeQuery', large),
     call('proposeQuery', query),
+    call('proposePage', badPage),
+    call('proposePage', page),
     { pieces: ['See above.'] },
   );
   const chunks = await aChat(cluster, tenant).say('Read the orders');
@@ -370,7 +385,10 @@ test('proposals change nothing, wait for no approval, and reach the client whole
     expect.stringContaining('The user sees it and decides'),
     expect.stringContaining('more than 30000 characters'),
     expect.stringContaining('The user sees it and decides'),
+    expect.stringMatching(/one of query, dataQueryID and workflowID.*there is no type of widgets "lever"/s),
+    expect.stringContaining('The user sees it and decides'),
   ]);
-  expect(shown).toMatchObject([{ ...change, removedSteps: [] }, query]);
+  expect(shown).toMatchObject([{ ...change, removedSteps: [] }, query, { ...page, removedWidgets: [] }]);
+  expect((await cluster.as(tenant.creator).in(tenant).get('T/app-pages')).body.appPages).toEqual([]);
   expect(await workflows()).toBe(0);
 });
