@@ -59,7 +59,7 @@ export function useCreatePage(tenantID: string, onClose: () => void) {
         ),
       );
       onClose();
-      await navigate({ to: '/t/$tenantID/pages/$appPageID', params: { tenantID, appPageID } });
+      await navigate({ to: '/t/$tenantID/pages/$appPageID/edit', params: { tenantID, appPageID } });
     },
   });
 }
