@@ -1,6 +1,7 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
+import type { Readable, Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
 import { settingsAgainstOwner, type TenantServer } from '../servers/servers.ts';
@@ -58,22 +59,44 @@ interface Copy {
  * Copies the database to the other server by streaming a dump, without a file. The deployment's role reads it, because the tenant's role
  * may not sign in; the tenant's role restores it, because restoring runs functions of the tenant.
  */
-export async function copyDatabase({ from, to, database, programs, signal }: Copy): Promise<void> {
-  const { databaseName, roleName, password } = database;
-  const source = connectionOf(from.url, { database: databaseName, settings: await settingsAgainstOwner(from.admin) });
-  const target = connectionOf(to.url, { database: databaseName, user: roleName, password });
-  const dump = start(join(programs, 'pg_dump'), ['--format=custom', '--compress=1', '--no-owner', '--no-privileges'], {
-    env: source,
-    signal,
-  });
-  const args = ['--no-owner', '--no-privileges', '--exit-on-error', '--single-transaction', `--dbname=${databaseName}`];
-  const restore = start(join(programs, 'pg_restore'), args, { env: target, signal });
+export async function copyDatabase({ from, to, database, ...how }: Copy): Promise<void> {
+  const dump = await startDump(from, database, how);
+  const restore = startRestore(to, database, how);
   // If a program fails, the pipeline fails, too. Its error is ignored, because the program's own message says more.
-  await Promise.all([
-    pipeline(dump.child.stdout, restore.child.stdin).catch(() => undefined),
-    dump.ended,
-    restore.ended,
-  ]);
+  await Promise.all([pipeline(dump.output, restore.input).catch(() => undefined), dump.ended, restore.ended]);
+}
+
+interface Program {
+  /** Folder of the programs. */
+  programs: string;
+  signal: AbortSignal;
+}
+
+/** Starts `pg_dump` as the deployment's role. `ended` fails with what the program has said. */
+export async function startDump(
+  server: TenantServer,
+  { databaseName }: Pick<OwnDatabase, 'databaseName'>,
+  { programs, signal, compress = 1 }: Program & { compress?: number },
+): Promise<{ output: Readable; ended: Promise<void> }> {
+  const env = connectionOf(server.url, {
+    database: databaseName,
+    settings: await settingsAgainstOwner(server.admin),
+  });
+  const args = ['--format=custom', `--compress=${compress}`, '--no-owner', '--no-privileges'];
+  const { child, ended } = start(join(programs, 'pg_dump'), args, { env, signal });
+  return { output: child.stdout, ended };
+}
+
+/** Starts `pg_restore` as the tenant's role, in one transaction. `ended` fails with what the program has said. */
+export function startRestore(
+  server: TenantServer,
+  { databaseName, roleName, password }: OwnDatabase,
+  { programs, signal }: Program,
+): { input: Writable; ended: Promise<void> } {
+  const env = connectionOf(server.url, { database: databaseName, user: roleName, password });
+  const args = ['--no-owner', '--no-privileges', '--exit-on-error', '--single-transaction', `--dbname=${databaseName}`];
+  const { child, ended } = start(join(programs, 'pg_restore'), args, { env, signal });
+  return { input: child.stdin, ended };
 }
 
 function start(path: string, args: string[], { env, signal }: { env: Record<string, string>; signal: AbortSignal }) {
@@ -84,7 +107,7 @@ function start(path: string, args: string[], { env, signal }: { env: Record<stri
   });
   async function end(): Promise<void> {
     const [code] = await once(child, 'close');
-    if (code !== 0) throw new Error(`${path} failed; nothing was moved. It said:\n${stderrText.trim()}`);
+    if (code !== 0) throw new Error(`${path} failed. It said:\n${stderrText.trim()}`);
   }
   return { child, ended: end() };
 }

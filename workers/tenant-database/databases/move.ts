@@ -8,6 +8,7 @@ import { quoteLiteral, quoteName } from '../quote.ts';
 import type { TenantServer, TenantServers } from '../servers/servers.ts';
 import { copyDatabase, requirePrograms } from './dump.ts';
 import { type OwnDatabase, type OwnDatabaseRow, openDatabase } from './owner-role.ts';
+import { readOwnerSettings, writeOwnerSettings } from './owner-settings.ts';
 import { hasPrepared } from './prepared.ts';
 import { make } from './provision.ts';
 import { dropRoleAndDatabase, endSessions } from './removals.ts';
@@ -150,28 +151,8 @@ async function copy(
   // The prepared template lets tenants create no large objects, and so would not let them be restored.
   await make(to, database, hasLargeObjects ? 'template0' : undefined);
   await copyDatabase({ from, to, database, programs, signal });
-  await copySettings({ from, to, database });
-}
-
-/** Settings that the tenant has given its database or its role; a dump of one database lacks them. */
-async function copySettings({ from, to, database }: Pick<Move, 'from' | 'to' | 'database'>): Promise<void> {
-  const { databaseName, roleName } = database;
-  const { rows } = await from.admin.query<{ target: string; name: string; value: string }>(SETTINGS, [
-    databaseName,
-    roleName,
-  ]);
-  await withAdmin(to, async (connection) => {
-    for (const { target, name, value } of rows) {
-      const setting = name
-        .split('.')
-        .map((part) => quoteName(part))
-        .join('.');
-      // The server quotes the value, because a list is quoted differently from a word. One statement sets and stores it: a value such as
-      // `statement_timeout = 1` would already apply to a second statement.
-      const body = `begin perform set_config(${quoteLiteral(name)}, ${quoteLiteral(value)}, true); alter ${target} set ${setting} from current; end`;
-      await connection.query(`do ${quoteLiteral(body)}`);
-    }
-  });
+  // A dump of one database lacks them.
+  await writeOwnerSettings(to, await readOwnerSettings(from, database));
 }
 
 /** Switches the tenant to the copy, and lists the old database for removal. */
@@ -213,10 +194,3 @@ async function withAdmin<T>({ admin }: TenantServer, work: (connection: PoolClie
 const UNTIL = `clock_timestamp() + interval ${quoteLiteral(`${LEASE_SECONDS} seconds`)}`;
 const RENEW = `update tenant_database set moving_until = ${UNTIL} where move_id = $1 and moving_until > clock_timestamp()`;
 const WORKING = `select from pg_stat_activity where usename = $1 and state <> 'idle'`;
-const SETTINGS = `
-select case when s.setrole = 0 then format('database %I', d.datname) when s.setdatabase = 0 then format('role %I', r.rolname)
-         else format('role %I in database %I', r.rolname, d.datname) end as target,
-  split_part(c, '=', 1) as name, substr(c, strpos(c, '=') + 1) as value
-from pg_db_role_setting s cross join unnest(s.setconfig) as c
-left join pg_database d on d.oid = s.setdatabase left join pg_roles r on r.oid = s.setrole
-where (d.datname = $1 and s.setrole = 0) or r.rolname = $2`;
