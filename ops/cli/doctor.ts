@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { createKeyRing } from '#shared/core/key-ring.ts';
 import { createLogger } from '#shared/core/logger.ts';
 import { createPool, type Pool } from '#shared/db/pool.ts';
-import { sealedColumns } from '#shared/db/sealed-columns.ts';
+import { findSealingKeys } from '#shared/db/sealed-rows.ts';
 import { compareSchema, describeNewer, requireComplete } from '#shared/entities/schema.ts';
 import { readRedisInfo } from '#shared/messaging/backplane/redis.ts';
 import type { RedisConfig } from '#shared/messaging/backplane/types.ts';
@@ -140,14 +140,7 @@ async function checkKeys(pool: Pool, { secrets }: Config): Promise<Judged> {
   const [newest] = known;
   if (!newest)
     return { state: 'bad', found: 'none', advice: 'Set SECRETS_KEYS="k1:$(openssl rand -base64 32)", and keep it.' };
-  const inColumns = Object.values(sealedColumns).map(
-    ({ table, column }) =>
-      `select (regexp_matches(${column}::text, 'gs1\\.([A-Za-z0-9_-]{1,32})\\.', 'g'))[1] as key from ${table}`,
-  );
-  const { rows } = await pool.query<{ key: string }>(
-    `select distinct key from (${inColumns.join(' union all ')}) sealed`,
-  );
-  const used = rows.map(({ key }) => key);
+  const used = await findSealingKeys(pool);
   const found = `${known.length} known, newest ${newest}; in use: ${used.join(', ') || 'none'}`;
   const fault = describeUnreadable(await countUnreadable(pool, createKeyRing(secrets.keys)));
   if (fault !== undefined)
