@@ -17,6 +17,7 @@ import { describeNewerSchema } from '#shared/entities/schema.ts';
 import { createBackplane } from '#shared/messaging/backplane/index.ts';
 import { type Config, readConfig, readEmbeddedConfig } from '#shared/process/config.ts';
 import type { SecretsCheck } from '#shared/process/open-key-ring.ts';
+import { describeHold } from '#shared/process/restore-hold.ts';
 import { stopSignal } from '#shared/process/shutdown.ts';
 import { describeFailure } from '#shared/process/start-failure.ts';
 import { startBoard } from './board.ts';
@@ -83,7 +84,7 @@ async function start(): Promise<void> {
   await migrateAll(config, backplane, logger);
   resources.use(await startWhenWanted(tenants, { config, backplane, logger, say }));
 
-  await sayNewerSchema(config, logger);
+  const hold = await sayNewerSchema(config, logger);
   const stop = stopSignal(config.shutdownMs + 10_000, logger);
   say('Starting the API and the workers …');
   // In the process of the API, whose metrics tell of both.
@@ -100,7 +101,7 @@ async function start(): Promise<void> {
   );
 
   const baseURL = `http://127.0.0.1:${port}`;
-  const withSample = !watch && config.auth.issuer === undefined;
+  const withSample = !watch && config.auth.issuer === undefined && hold === undefined;
   const sample = withSample ? await Promise.race([runFirstSample(baseURL, say), stop.then(() => null)]) : null;
   say(`
 Gantry is ready at ${baseURL}   (${((Date.now() - began) / 1000).toFixed(1)} s)
@@ -122,6 +123,7 @@ Gantry is ready at ${baseURL}   (${((Date.now() - began) / 1000).toFixed(1)} s)
   if (sample)
     say(`Try it: a token for anyone, then a run that answers with its result.\n\n  ${sample.tryNext.join('\n  ')}\n`);
   if (withSample) say(`${await offeredSamples(port)}\n`);
+  sayHold(hold);
   await sayUnreadable(services, stop);
   if (config.outbound.allow.length > 0)
     say('Datasources may reach servers on this machine (OUTBOUND_ALLOW); in production they may not.');
@@ -180,11 +182,21 @@ async function refuseUsersOfOthers({ db }: Config, logger: Logger): Promise<void
   }
 }
 
-/** A newer Gantry may have been started on the folder, or on the database, before. */
-async function sayNewerSchema({ db }: Config, logger: Logger): Promise<void> {
+/** What workers wait for after a restore. */
+function sayHold(hold: string | undefined): void {
+  if (hold !== undefined) say(`This Gantry was ${hold}.\n`);
+}
+
+/** A newer Gantry may have been started on the folder, or on the database, before. Returns what workers wait for after a restore. */
+async function sayNewerSchema({ db }: Config, logger: Logger): Promise<string | undefined> {
   const pool = createPool(db, logger, { max: 1, name: 'gantry.start' });
-  const newer = await describeNewerSchema(pool).finally(() => pool.end());
-  if (newer !== undefined) say(`${newer}.`);
+  try {
+    const newer = await describeNewerSchema(pool);
+    if (newer !== undefined) say(`${newer}.`);
+    return await describeHold(pool);
+  } finally {
+    await pool.end();
+  }
 }
 
 function addressOf({ auth, console: { publicURL } }: Config, url: string): Address {

@@ -6,7 +6,7 @@ import type { Metrics } from '../core/metrics.ts';
 import { alive, bodyOf, createStarting, type Readiness, type Starting, sendJSON } from './readiness.ts';
 
 /** Pages of a process about itself: `/health`, `/ready` and `/metrics`. They are not at the address of the API, which tenants know. */
-export interface ProcessPages extends AsyncDisposable, Pick<Starting, 'noteAway'> {
+export interface ProcessPages extends AsyncDisposable, Pick<Starting, 'noteAway' | 'noteWaiting'> {
   readonly port: number;
   /** Opens the pages when the process has started. Without `readReadiness`, `/ready` is not served here: the process has it elsewhere. */
   open(sources: Sources): void;
@@ -56,6 +56,7 @@ export async function servePages(
     // A TCP server's address is never a string.
     port: (server.address() as AddressInfo).port,
     noteAway: starting.noteAway,
+    noteWaiting: starting.noteWaiting,
     open(from) {
       sources = from;
     },

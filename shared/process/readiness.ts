@@ -4,6 +4,7 @@ import type { Pool } from '../db/pool.ts';
 import { compareSchema, describeNewer, requireComplete } from '../entities/schema.ts';
 import type { Backplane } from '../messaging/backplane/index.ts';
 import type { SecretsCheck } from './open-key-ring.ts';
+import { describeHold } from './restore-hold.ts';
 
 /** The response of `GET /ready` of a process. */
 export interface Readiness {
@@ -24,15 +25,16 @@ const TIMEOUT_MS = 2_000;
 /** Whether a process can work: its dependencies answer, and it is not stopping. */
 export async function readReadiness({ pool, backplane, secrets: stored, isDraining }: Needed): Promise<Readiness> {
   const comparison = compareSchema(pool);
-  const [postgres, schema, queue, tenantDatabases, secrets] = await Promise.all([
+  const [postgres, schema, queue, tenantDatabases, secrets, restore] = await Promise.all([
     within(comparison.then(requireComplete)),
     within(requireNoFault(comparison.then(describeNewer))),
     within(backplane.ping()),
     within(requireTenantServers(pool)),
     within(requireNoFault(stored.describeUnreadable()), 'are being counted'),
+    within(requireNoFault(describeHold(pool))),
   ]);
-  // The process stays ready: a newer schema has all that it needs, and a fault of a tenant's server or of secrets affects those who use them.
-  const checks = { postgres, schema, backplane: queue, tenantDatabases, secrets, draining: isDraining };
+  // The process stays ready: a newer schema has all that it needs, after a restore people read and change, and a fault of a tenant's server or of secrets affects those who use them.
+  const checks = { postgres, schema, backplane: queue, tenantDatabases, secrets, restore, draining: isDraining };
   return { isReady: postgres === 'ok' && queue === 'ok' && !isDraining, checks };
 }
 
@@ -52,17 +54,24 @@ export interface Starting {
   readonly readiness: Readiness;
   /** Records that Postgres did not answer when the process tried to start. */
   noteAway(): void;
+  /** Records that the process waits for the end of a restore. */
+  noteWaiting(reason: string): void;
 }
 
 /** The readiness of a process that has not reached its database yet. */
 export function createStarting(): Starting {
   let isAway = false;
+  let waitsFor: string | undefined;
   return {
-    get readiness() {
+    get readiness(): Readiness {
+      if (waitsFor !== undefined) return { isReady: false, checks: { restore: waitsFor } };
       return { isReady: false, checks: { postgres: isAway ? 'is away' : 'was not asked yet' } };
     },
     noteAway() {
       isAway = true;
+    },
+    noteWaiting(reason) {
+      waitsFor = reason;
     },
   };
 }

@@ -80,6 +80,7 @@ test('every table either has a retention or is kept', async () => {
     'tenant_connection',
     'tenant_server',
     'secret_key',
+    'deployment_restore',
     'app_user',
     'membership',
     'api_key',

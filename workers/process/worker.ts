@@ -11,6 +11,7 @@ import type { Config } from '#shared/process/config.ts';
 import { type ProcessPages, servePages } from '#shared/process/health-server.ts';
 import { startSecretsCheck } from '#shared/process/open-key-ring.ts';
 import { type Readiness, readReadiness } from '#shared/process/readiness.ts';
+import { readHold, waitUntilResumed } from '#shared/process/restore-hold.ts';
 import { createCompletionNotices } from '#shared/runs/completion-notices.ts';
 import { addDispatchMetrics } from '#shared/runs/dispatch/metrics.ts';
 import type { Runs } from '#shared/runs/runs.ts';
@@ -114,9 +115,12 @@ export async function createWorker({ config, logger, queueNames, pages }: Worker
     onPressure: (waiting) => engine.setPressure(waiting),
   });
 
+  await waitUntilResumed(pool, { logger, ...(pages && { onWait: pages.noteWaiting }) });
   await failStaleRuns(pool, runs, config.worker.staleAfterMs, logger);
   await lease.open();
   resources.use(lease);
+  // A restore refuses a database with a valid lease; this worker may have opened its own while the restore began.
+  if (await readHold(pool)) throw new Error('The deployment was restored while this worker started: start it again');
   resources.use(sweep);
   const secretsCheck = resources.use(startSecretsCheck({ secrets, pool, logger }));
   const reader = createListenerReader({ pool, secrets });

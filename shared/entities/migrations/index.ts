@@ -89,6 +89,7 @@ import { Migration20261128100000_SecretKeys } from './Migration20261128100000_Se
 import { Migration20261128140000_ListenerRefusals } from './Migration20261128140000_ListenerRefusals.ts';
 import { Migration20261128210000_OfferedTools } from './Migration20261128210000_OfferedTools.ts';
 import { Migration20261129090000_SignIn } from './Migration20261129090000_SignIn.ts';
+import { Migration20261129094000_Restores } from './Migration20261129094000_Restores.ts';
 import { migrationNames } from './names.ts';
 
 /** Classes of exactly the named migrations. */
@@ -183,6 +184,7 @@ const classes = {
   Migration20261128140000_ListenerRefusals,
   Migration20261128210000_OfferedTools,
   Migration20261129090000_SignIn,
+  Migration20261129094000_Restores,
 } satisfies Record<(typeof migrationNames)[number], typeof Migration>;
 
 export const migrations = migrationNames.map((name) => ({ name, class: classes[name] }));

@@ -93,4 +93,5 @@ export const migrationNames = [
   'Migration20261128140000_ListenerRefusals',
   'Migration20261128210000_OfferedTools',
   'Migration20261129090000_SignIn',
+  'Migration20261129094000_Restores',
 ] as const;

@@ -324,6 +324,7 @@ test('a worker is alive before it starts, ready when it has started, and not rea
       backplane: 'ok',
       tenantDatabases: 'ok',
       secrets: 'ok',
+      restore: 'ok',
       draining: false,
       lease: 'ok',
     };
