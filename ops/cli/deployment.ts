@@ -31,6 +31,7 @@ export function deploymentCommands(program: Command, world: World): void {
       for (const { state, check, advice } of findings) if (state !== 'ok' && advice) world.note(`${check}: ${advice}`);
       if (findings.some(({ state }) => state === 'bad')) throw new Failed();
     });
+  backupCommands(program);
   program
     .command('operators')
     .description('create, reset-password, disable or enable an operator (npm run enrol-operator)')
@@ -40,6 +41,49 @@ export function deploymentCommands(program: Command, world: World): void {
     .action((action: string, email: string, { title }: { title?: string }) =>
       runScript('enrol-operator.ts', [action, email, ...(title ? ['--title', title] : [])]),
     );
+}
+
+/** Their options are read by the script, which the image has as well. */
+function backupCommands(program: Command): void {
+  const target = ['<target>', 'a folder, or s3://bucket/prefix'] as const;
+  const backup = program.command('backup').description('backs up the deployment, or checks a backup');
+  const create = backup
+    .command('create', { isDefault: true })
+    .description('writes databases and files while everything runs, or goes on with a backup that was interrupted')
+    .argument(...target)
+    .option('--rate <bytes>', 'at most so many bytes a second, such as 20M')
+    .option('--without-tenant-databases', 'leaves out the databases that Gantry has created for tenants');
+  const verify = backup
+    .command('verify')
+    .description('reads a backup, and says whether it is whole')
+    .argument(...target);
+  const restore = program
+    .command('restore')
+    .description('restores a backup into an empty deployment, which then waits for "resume"')
+    .argument(...target)
+    .option('--accept-lost-secrets', 'although secrets are sealed with keys that are not here')
+    .option('--without-tenant-databases', 'leaves out the databases that Gantry has created for tenants');
+  const resume = program
+    .command('resume')
+    .description('lets a restored deployment work')
+    .option('--runs <what>', 'continue, waiting or cancel: what becomes of the work that was open');
+  for (const [command, action] of [
+    [create, 'create'],
+    [verify, 'verify'],
+    [restore, 'restore'],
+  ] as const)
+    command.action((where: string, options: Record<string, string | boolean>) =>
+      runScript('backup.ts', [action, where, ...wordsOf(options)]),
+    );
+  resume.action((options: Record<string, string>) => runScript('backup.ts', ['resume', ...wordsOf(options)]));
+}
+
+/** Options as they were written. */
+function wordsOf(options: Record<string, string | boolean>): string[] {
+  return Object.entries(options).flatMap(([name, value]) => {
+    const option = `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+    return value === true ? [option] : [option, String(value)];
+  });
 }
 
 /** In the same terminal: a password is read or shown there. */

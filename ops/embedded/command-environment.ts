@@ -21,9 +21,10 @@ export async function commandEnvironment(): Promise<Record<string, string | unde
   const tenantsURL = await findURL(join(home, TENANT_POSTGRES_FOLDER), 'postgres');
   const TENANT_DATABASES_URL =
     process.env.TENANT_DATABASES_URL || (tenantsURL ? `${EMBEDDED_SERVER}=${tenantsURL}` : '');
+  const FILES_DIR = process.env.FILES_DIR || join(home, 'files');
   const signInAt = process.env.AUTH_ISSUER ? undefined : (await readAddress(home))?.signInAt;
   const builtIn = signInAt && { AUTH: 'builtin', PUBLIC_URL: signInAt };
-  return { ...process.env, DATABASE_URL: url, TENANT_DATABASES_URL, SECRETS_KEYS, ...builtIn };
+  return { ...process.env, DATABASE_URL: url, TENANT_DATABASES_URL, SECRETS_KEYS, FILES_DIR, ...builtIn };
 }
 
 async function isListening(url: string): Promise<boolean> {

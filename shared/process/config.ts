@@ -86,6 +86,7 @@ export function readConfig(env: Record<string, string | undefined> = process.env
     outbound: { allow: e.OUTBOUND_ALLOW, deny: e.OUTBOUND_DENY },
     syslogPorts: e.SYSLOG_PORTS,
     files: { folder: e.FILES_DIR, s3: readS3(e) },
+    backups: { s3: readBackupS3(e) },
     oauth: { publicURL: e.PUBLIC_URL ?? '', providers: e.OAUTH_PROVIDERS, uiOrigins: e.CORS_ORIGINS },
     ai: readAI(e),
     tenantDatabases: {
@@ -152,6 +153,17 @@ function readS3(e: z.output<typeof Environment>): S3Location | undefined {
   if (!accessKeyId || !secretAccessKey)
     throw new Error('Configuration: FILES_ACCESS_KEY_ID and FILES_SECRET_ACCESS_KEY are required with FILES_BUCKET');
   return { endpoint: e.FILES_ENDPOINT, region: e.FILES_REGION, bucket, accessKeyId, secretAccessKey };
+}
+
+/** The server of the files, unless backups have one of their own. */
+function readBackupS3(e: z.output<typeof Environment>): Omit<S3Location, 'bucket'> | undefined {
+  const hasOwn = e.BACKUP_ACCESS_KEY_ID !== undefined;
+  const [accessKeyId, secretAccessKey] = hasOwn
+    ? [e.BACKUP_ACCESS_KEY_ID, e.BACKUP_SECRET_ACCESS_KEY]
+    : [e.FILES_ACCESS_KEY_ID, e.FILES_SECRET_ACCESS_KEY];
+  if (!accessKeyId || !secretAccessKey) return undefined;
+  const endpoint = hasOwn ? e.BACKUP_ENDPOINT : e.FILES_ENDPOINT;
+  return { endpoint, region: e.BACKUP_REGION ?? e.FILES_REGION, accessKeyId, secretAccessKey };
 }
 
 function tenantServersOf(e: z.output<typeof Environment>): TenantServerAddress[] {

@@ -129,7 +129,12 @@ export const Environment = z.object({
   FILES_REGION: z.string().default('us-east-1'),
   FILES_ACCESS_KEY_ID: z.string().optional(),
   FILES_SECRET_ACCESS_KEY: z.string().optional(),
-  /** Folder of `pg_dump` and `pg_restore` for moving a tenant's database. */
+  /** S3 server for backups with the target s3://…; absent: those of FILES_…. */
+  BACKUP_ENDPOINT: z.url({ protocol: /^https?$/, error: 'must be a URL that begins with https://' }).optional(),
+  BACKUP_REGION: z.string().optional(),
+  BACKUP_ACCESS_KEY_ID: z.string().optional(),
+  BACKUP_SECRET_ACCESS_KEY: z.string().optional(),
+  /** Folder of `pg_dump` and `pg_restore` for moving a tenant's database, and for backups. */
   PG_BIN: z.string().optional(),
   LOG_LEVEL: z.enum(['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace']).default('info'),
   /** Seconds; RUNNING runs without a sign of life for longer are FAILED when the service starts. 0 resumes them instead. */

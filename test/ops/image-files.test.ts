@@ -6,7 +6,13 @@ import { expect, test } from 'vitest';
 const root = join(import.meta.dirname, '../..');
 
 const processes = ['api/main.ts', 'workers/main.ts', 'ops/board.ts', 'ops/migrate.ts'];
-const commands = ['ops/accounts.ts', 'ops/enrol-operator.ts', 'ops/move-tenant-database.ts', 'ops/rotate-secrets.ts'];
+const commands = [
+  'ops/accounts.ts',
+  'ops/backup.ts',
+  'ops/enrol-operator.ts',
+  'ops/move-tenant-database.ts',
+  'ops/rotate-secrets.ts',
+];
 
 const stages = read('ops/Dockerfile').split(/^FROM /m);
 const sent = globSync('{api,workers,shared,ops,test}/**/*.*', { cwd: root }).filter(isSent);
