@@ -88,7 +88,15 @@ describe('the server', () => {
     expect(ready.body).toEqual({
       success: true,
       status: 'ready',
-      checks: { postgres: 'ok', schema: 'ok', backplane: 'ok', tenantDatabases: 'ok', secrets: 'ok', restore: 'ok', draining: false },
+      checks: {
+        postgres: 'ok',
+        schema: 'ok',
+        backplane: 'ok',
+        tenantDatabases: 'ok',
+        secrets: 'ok',
+        restore: 'ok',
+        draining: false,
+      },
     });
   });
 
