@@ -76,7 +76,9 @@ where ready_at = ${DEFERRED_UNTIL} and id in (
 export const FORGET_BREAKERS = `
 delete from listener_breaker b where not exists (select from listener l where l.id = b.listener_id)`;
 
-export const COUNT_BREAKERS = 'select count(*)::int as count from listener_breaker where opened_at is not null';
+/** How many breakers there are, and how many of them are open. */
+export const COUNT_BREAKERS = `
+select count(*)::int as count, count(*) filter (where opened_at is not null)::int as open from listener_breaker`;
 
 /** Stops listeners whose creators lack a permission that the actions need. Events received from then on are deferred. */
 export const STOP_LISTENERS = `

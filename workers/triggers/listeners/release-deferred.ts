@@ -77,10 +77,11 @@ export async function releaseDeferred({ pool }: Pick<Needs, 'pool'>): Promise<vo
 
 /** Starts the probes that are due. Answers with the number of open breakers. */
 export async function tendBreakers({ pool }: Pick<Needs, 'pool'>): Promise<number> {
-  await pool.query({ name: 'start_probes', text: START_PROBES });
-  await pool.query({ name: 'forget_breakers', text: FORGET_BREAKERS });
-  const { rows } = await pool.query<{ count: number }>({ name: 'count_breakers', text: COUNT_BREAKERS });
-  return rows[0]?.count ?? 0;
+  const { rows } = await pool.query<{ count: number; open: number }>({ name: 'count_breakers', text: COUNT_BREAKERS });
+  const { count, open } = rows[0] ?? { count: 0, open: 0 };
+  if (open > 0) await pool.query({ name: 'start_probes', text: START_PROBES });
+  if (count > 0) await pool.query({ name: 'forget_breakers', text: FORGET_BREAKERS });
+  return open;
 }
 
 /** Releases the first event of each key. Returns the key after which the next round continues; undefined if it begins with the first key. */
