@@ -3,11 +3,11 @@ import { startPeriodicTask } from '#shared/concurrency/periodic-task.ts';
 import type { Logger } from '#shared/core/logger.ts';
 import type { Pool, PoolClient } from '#shared/db/pool.ts';
 import { fromTheOldest, type Looked, type RunsEntry, retireRunsByAge, retireRunsByRule, withLock } from './runs.ts';
-import { BATCH, deletionOf, type Retention, retentions, secondsOf } from './tables.ts';
+import { BATCH, deletionOf, LOCK, type Retention, retentions, secondsOf } from './tables.ts';
 
 type Entry = keyof typeof retentions | RunsEntry;
 
-// The index of an entry is the second key of its advisory lock.
+// The index of an entry is the second key of its advisory lock, also in `deletionOf`.
 const entries: readonly Entry[] = [...(Object.keys(retentions) as (keyof typeof retentions)[]), 'run_retention'];
 const EVERY_MS = 15_000;
 
@@ -50,14 +50,16 @@ interface Retiring {
 export async function retire(entry: Entry, { pool, settings, signal, looked }: Retiring): Promise<number> {
   const lock = [LOCK, entries.indexOf(entry)] as const;
   let tookMs = 0;
-  async function underLock<T>(work: (client: PoolClient) => Promise<T>): Promise<T | undefined> {
+  async function paced<T>(work: () => Promise<T>): Promise<T | undefined> {
     if (tookMs > 0) await sleep(tookMs, undefined, { ...(signal && { signal }) }).catch(() => undefined);
     if (signal?.aborted) return undefined;
     const began = performance.now();
-    const done = await withLock(pool, lock, work);
+    const done = await work();
     tookMs = performance.now() - began;
     return done;
   }
+  // Runs are deleted by several statements.
+  const underLock = <T>(work: (client: PoolClient) => Promise<T>) => paced(() => withLock(pool, lock, work));
 
   if (entry === 'run_retention') return await retireRunsByRule({ settings, underLock });
   if (entry === 'workflow_instance' || entry === 'test_run')
@@ -65,10 +67,8 @@ export async function retire(entry: Entry, { pool, settings, signal, looked }: R
   const statement = deletionOf(entry);
   const values = [secondsOf(entry, settings)];
   for (let sum = 0; ; ) {
-    const deleted = await underLock(async (client) => (await client.query(statement, values)).rowCount ?? 0);
+    const deleted = await paced(async () => (await pool.query(statement, values)).rowCount ?? 0);
     sum += deleted ?? 0;
     if (deleted === undefined || deleted < BATCH.alone) return sum;
   }
 }
-
-const LOCK = 7_265_004;

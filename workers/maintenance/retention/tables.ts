@@ -127,9 +127,14 @@ export function secondsOf(table: keyof typeof retentions, settings: Retention): 
   return typeof retention.for === 'number' ? retention.for * DAY_SECONDS : settings[retention.for] / 1000;
 }
 
-/** Deletes a batch. `$1` is the age in seconds. */
+/** The first key of the advisory locks of retention; the second is the index of the entry. */
+export const LOCK = 7_265_004;
+
+/** Deletes a batch, or nothing while another process deletes from the table. `$1` is the age in seconds. */
 export function deletionOf(table: keyof typeof retentions): string {
   const { old, table: name = table }: TableRetention = retentions[table];
-  return `delete from ${name} where ctid = any(array(
-select ctid from ${name} where ${old} limit ${BATCH.alone} for update skip locked))`;
+  const index = Object.keys(retentions).indexOf(table);
+  // A subquery is computed once, before the table is read.
+  return `delete from ${name} where ctid = any((select case when pg_try_advisory_xact_lock(${LOCK}, ${index}) then array(
+select ctid from ${name} where ${old} limit ${BATCH.alone} for update skip locked) end)::tid[])`;
 }
