@@ -388,6 +388,7 @@ describe('a limit', () => {
     const ids = await queue(tenantID, 2, { workflowID: other });
 
     await dispatch();
+    await dispatch();
 
     expect(await inWindow()).toEqual({ [tenantID]: 4 });
     expect(await isDispatched(ids)).toEqual([true, true]);
@@ -398,6 +399,8 @@ describe('a limit', () => {
     const workflowID = newID();
     const ids = await queue(tenantID, 6, limited({ rate: { limit: 3, per: 'minute' } }, workflowID));
 
+    await dispatch();
+    // Those of the first dispatch have not begun yet.
     await dispatch();
     expect(await inWindow()).toEqual({ [tenantID]: 3 });
     await claim(ids);

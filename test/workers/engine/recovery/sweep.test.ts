@@ -214,11 +214,12 @@ test('a run whose cancelling the database has refused is cancelled by a later le
   await using deployment = await startDeployment();
   const { pool, runs, producer, backplane, config, newRun } = deployment;
   const versionID = await deployment.saveVersion(noops(1));
-  const ids = await runs.acceptMany([newRun(versionID), newRun(versionID)]);
-  const [refused = '', other = ''] = ids;
+  const ids = await runs.acceptMany([newRun(versionID), newRun(versionID), newRun(versionID)]);
+  const [refused = '', other = '', fresh = ''] = ids;
   await pool.query(
-    `insert into run_notice (instance_id, kind, created_at) select unnest($1::uuid[]), 'cancel', now() - interval '3 seconds'`,
-    [ids],
+    `insert into run_notice (instance_id, kind, created_at)
+     select id, 'cancel', now() + case id when $2 then interval '1 hour' else interval '-3 seconds' end from unnest($1::uuid[]) as id`,
+    [ids, fresh],
   );
   await pool.query(
     `create function refuse() returns trigger language plpgsql as $$ begin raise exception 'refused'; end $$`,
@@ -243,7 +244,9 @@ test('a run whose cancelling the database has refused is cancelled by a later le
   await lead();
 
   expect(await deployment.read(refused)).toMatchObject({ status: 'CANCELLED' });
-  expect((await pool.query('select from run_notice')).rows).toEqual([]);
+  // The process that has written a notice acts on it, unless it has died.
+  expect(await deployment.read(fresh)).toMatchObject({ status: 'PENDING' });
+  expect((await pool.query('select instance_id as id from run_notice')).rows).toEqual([{ id: fresh }]);
 });
 
 test('runs that cannot be ended, as many as a round looks at, keep those behind them from nothing', async () => {

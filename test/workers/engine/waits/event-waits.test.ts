@@ -10,6 +10,7 @@ import { graph } from '#test/support/graphs.ts';
 import { startHTTP } from '#test/support/http-server.ts';
 import { spawnNode } from '#test/support/process.ts';
 import { eventually } from '#test/support/settle.ts';
+import { createReadEventWaits } from '#workers/engine/waits/event-waits.ts';
 import type { WorkerContext } from '#workers/process/worker.ts';
 
 let deployment: Deployment;
@@ -107,6 +108,31 @@ describe('an event', () => {
     const id = await parked(forgotten);
     expect((await send(forgotten, 'again', { rememberSeconds: 0 })).runs).toMatchObject([{ instanceID: id }]);
     await ends(id, { output: { data: 'again' } });
+  });
+
+  test('that came first is left to no sender but its own: one who may not reach the workflow hides no other', async () => {
+    const key = newID();
+    const [stranger, colleague] = [newID(), newID()].map((id): Caller => ({ type: 'system', id, origin: 'direct' }));
+    const rights = { may: async ({ caller }: { caller: Caller }) => caller.id === colleague?.id };
+    const read = createReadEventWaits({ pool: deployment.pool, rights });
+    const id = await parked(key);
+    const { rows } = await deployment.pool.query<{ ref: string }>('select ref from run_wait where instance_id = $1', [
+      id,
+    ]);
+    const stored = async (caller: Caller | undefined, age: number) => {
+      const eventID = await storeOnly(key, age);
+      await deployment.pool.query('update workflow_event set caller = $2 where id = $1', [
+        eventID,
+        JSON.stringify(caller),
+      ]);
+      return eventID;
+    };
+    await stored(stranger, 20);
+    const allowed = await stored(colleague, 10);
+
+    const found = await read(rows.map(({ ref }) => ref));
+
+    expect([...found.values()]).toMatchObject([{ id: allowed }]);
   });
 
   test('that came first is not taken by a node that does not look back', async () => {

@@ -163,6 +163,19 @@ describe('a tick that is due', () => {
     ]);
   });
 
+  test('has as many attempts more as the job allows, each with its own run', async () => {
+    const id = await aJob({ dueAgo: 0, columns: { retry_attempts: 3, retry_delay_seconds: 1 } });
+    for (let n = 1; n <= 5; n += 1) {
+      await poll();
+      await end((await ticks(id))[0]?.instance_id, 'FAILED');
+      await poll();
+      await passTime();
+    }
+
+    expect(await ticks(id)).toMatchObject([{ status: 'FAILURE', attempts: 4 }]);
+    expect(await runs()).toHaveLength(4);
+  });
+
   test('is not tried again after a person has stopped its run', async () => {
     const id = await aJob({ dueAgo: 0, columns: { retry_attempts: 5 } });
     await poll();
@@ -194,6 +207,23 @@ describe('a job', () => {
       [id],
     );
     expect(rows).toEqual([{ stop_reason: reason, stopped: true, next_at: null, due_at: null }]);
+    expect(await runs()).toEqual([]);
+  });
+
+  test('that stops ends the ticks that wait, and none of them begins', async () => {
+    const columns = { overlap_policy: 'queue-one', cron_job_config: { workflowID, inputValues: {} } };
+    const id = await aJob({ dueAgo: 0, columns });
+    const waiting = `insert into cron_tick (id, tenant_id, cron_job_id, scheduled_at, trigger_type, status, outcome, attempts)
+      select uuidv7(), $1, $2, at, 'SCHEDULED', 'SCHEDULED', 'queued', 0 from unnest($3::timestamptz[]) as at`;
+    await deployment.pool.query(waiting, [deployment.tenantID, id, ['2026-03-02T01:00Z', '2026-03-02T02:00Z']]);
+
+    await poll({ rights: { may: async () => false } });
+    await passTime();
+    await poll();
+
+    const shown = (await ticks(id)).map(({ outcome, status }) => `${outcome} ${status}`);
+    expect(shown.slice(0, 2)).toEqual(['refused FAILURE', 'refused FAILURE']);
+    expect(shown.filter((one) => one.endsWith('SCHEDULED'))).toEqual([]);
     expect(await runs()).toEqual([]);
   });
 
