@@ -8,7 +8,7 @@ interface Size {
   characters: number;
 }
 
-/** What is written at once: a millisecond. */
+/** The size that is written at once: a millisecond. */
 const SMALL: Size = { parts: 2_000, characters: 200_000 };
 const CHUNK = 200;
 /** Characters of a long text that are written at once. */
