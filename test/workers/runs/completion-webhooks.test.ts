@@ -319,6 +319,44 @@ test('places that a round has taken and not used are there for the next, however
   await eventually(() => expect(receiver.seen).toHaveLength(10));
 });
 
+test('a round goes on behind the workflow with which the one before has ended', async () => {
+  const { pool, newRun } = deployment;
+  const held: ServerResponse[] = [];
+  answer = (_request, response) => void held.push(response);
+  const runs = (tenantID: string) => {
+    const more = { tenantID, workflowID: newID(), completionWebhook: webhookTo(`${receiver.origin}/told`) };
+    return Array.from({ length: 3 }, () => newRun(versionID, {}, more));
+  };
+  const tenants = await Promise.all(Array.from({ length: 40 }, anotherTenant));
+  const ids = await insertRuns(pool, tenants.flatMap(runs));
+  await pool.query(
+    `update workflow_instance set status = 'COMPLETED', completed_at = now(), ready_at = null, started_at = now() where id = any($1::uuid[])`,
+    [ids],
+  );
+  const visited = async () => {
+    const { rows } = await pool.query<{ id: string }>(
+      'select distinct tenant_id as id from run_delivery where tries > 0 order by 1',
+    );
+    return rows.map(({ id }) => id);
+  };
+  await using worker = telling();
+
+  // Each workflow may have two of the 32 deliveries that are under way.
+  await worker.begin();
+  await eventually(() => expect(held).toHaveLength(32));
+  const first = await visited();
+  expect(first).toEqual(tenants.toSorted().slice(0, first.length));
+  for (const response of held.splice(0)) response.writeHead(204).end();
+  await eventually(async () =>
+    expect((await deliveries()).filter(({ status }) => status === 'DELIVERED')).toHaveLength(32),
+  );
+  await worker.begin();
+
+  await eventually(() => expect(held).toHaveLength(32));
+  // Two for each workflow again: the third of the first ones has to wait.
+  expect((await visited()).length).toBeGreaterThan(first.length + 12);
+});
+
 test('looking for deliveries reads none that are settled or not due, also with a plan made beside an empty table', async () => {
   const { pool, tenantID } = deployment;
   const rowsRead = new Map<string, number>();
