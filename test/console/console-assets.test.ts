@@ -1,6 +1,7 @@
 /** The rest of console.test.ts: what workflows use, people and settings, and pages in trouble. */
 import { appPageTests } from './browser/app-pages.ts';
 import { assetTests } from './browser/assets.ts';
+import { builderPanelTests } from './browser/builder-panels.ts';
 import { builtInSignInTests } from './browser/built-in-sign-in.ts';
 import { chatTests } from './browser/chat.ts';
 import { databaseTests } from './browser/database.ts';
@@ -19,6 +20,7 @@ await onStage('console-assets', {
   'queries and cron jobs': assetTests,
   'app pages': appPageTests,
   'made pages': madePageTests,
+  'panels of the builder': builderPanelTests,
   listeners: listenerTests,
   'the fleet': fleetTests,
   'the database': databaseTests,

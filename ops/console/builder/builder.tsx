@@ -15,11 +15,12 @@ import { firstConfig } from './add/first-values.ts';
 import type { Offer } from './add/widget-words.ts';
 import { BuilderHead } from './builder-head.tsx';
 import type { CanvasState } from './canvas/canvas-state.ts';
-import type { PageDocument, StoredPage } from './document.ts';
-import { addWidget, newWidget, setPage } from './edits.ts';
+import type { PageDocument, StoredPage, WidgetDraft } from './document.ts';
+import { addWidget, newWidget, placedWidget, setPage } from './edits.ts';
 import type { Screen } from './grid-edits.ts';
 import { type Place, withNode } from './layout-edits.ts';
 import { useOpenBuilder } from './open-builder.ts';
+import { InsertDialog } from './panels/library/insert-dialog.tsx';
 import { nameOfPart, nodeIDOf, partOf, placeAfter } from './parts.ts';
 import { Preview } from './preview.tsx';
 import { Conflict } from './save/conflict.tsx';
@@ -51,6 +52,7 @@ export function Builder({ tenantID, stored, onReload }: Props) {
   const [screen, setScreen] = useState<Screen>('lg');
   const [isPreview, setPreview] = useState(false);
   const [adding, setAdding] = useState<{ place: Place | undefined }>();
+  const [isInserting, setInserting] = useState(false);
   const [said, setSaid] = useState('');
   const latest = useLatest(document);
   const [canvas] = useState(() => canvasState({ latest, change, onAdd: (place) => setAdding({ place }) }));
@@ -76,6 +78,15 @@ export function Builder({ tenantID, stored, onReload }: Props) {
     canvas.choose(id);
     setAdding(undefined);
     setSaid(`${offer.word} is added.`);
+  };
+  const insert = (stored: Omit<WidgetDraft, 'key'> & { id: string }) => {
+    const widget = placedWidget(document, stored);
+    const next = addWidget(widget, adding?.place)(document);
+    change(() => next);
+    canvas.choose(widget.key);
+    setInserting(false);
+    setAdding(undefined);
+    setSaid(`${stored.title} is added.`);
   };
   return (
     <div className="builder-page-frame">
@@ -124,12 +135,14 @@ export function Builder({ tenantID, stored, onReload }: Props) {
           onReload={onReload}
         />
       )}
-      {adding && (
+      {adding && isInserting && <InsertDialog onChoose={insert} onClose={() => setInserting(false)} />}
+      {adding && !isInserting && (
         <AddDialog
           tenantID={tenantID}
           hasHolders={document.kind === 'app-page'}
           where={whereOf(document, adding.place)}
           onAdd={add}
+          onInsert={() => setInserting(true)}
           onClose={() => setAdding(undefined)}
         />
       )}

@@ -5,6 +5,7 @@ import { PageView } from '../page/view.tsx';
 import { Notice } from '../ui/notice.tsx';
 import type { PageDocument } from './document.ts';
 import { useContentOf } from './live-page.ts';
+import { PreviewAs } from './panels/preview/preview-as.tsx';
 
 interface Props {
   tenantID: string;
@@ -27,7 +28,13 @@ export function Preview({ tenantID, document }: Props) {
       <Notice tone="wait" title="This is the page as its viewers use it">
         With what is not saved yet. Buttons and forms really do what they say; links to other pages lead nowhere here.
       </Notice>
-      <PageView {...{ content, client, memory, Question }} refreshes={0} isDashboard={document.kind === 'dashboard'} />
+      <PreviewAs document={document}>
+        <PageView
+          {...{ content, client, memory, Question }}
+          refreshes={0}
+          isDashboard={document.kind === 'dashboard'}
+        />
+      </PreviewAs>
     </>
   );
 }

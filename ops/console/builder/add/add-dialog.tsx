@@ -15,11 +15,13 @@ interface Props {
   /** Where it comes, in words. */
   where: string;
   onAdd: (offer: Offer, types: WidgetTypes) => void;
+  /** One that is stored already is to be inserted. */
+  onInsert: () => void;
   onClose: () => void;
 }
 
 /** Offers widgets and parts that hold others, by group and by words. */
-export function AddDialog({ tenantID, hasHolders, where, onAdd, onClose }: Props) {
+export function AddDialog({ tenantID, hasHolders, where, onAdd, onInsert, onClose }: Props) {
   const read = useQuery(widgetTypesRead(tenantID));
   const types = read.data;
   const offers = useMemo(() => (types ? offersOf(types, hasHolders) : []), [types, hasHolders]);
@@ -27,6 +29,9 @@ export function AddDialog({ tenantID, hasHolders, where, onAdd, onClose }: Props
   return (
     <Modal opened onClose={onClose} title="Add a widget" size="lg">
       {error && <Problem error={error} onRetry={() => void read.refetch()} />}
+      <button type="button" className="plain link builder-insert" onClick={onInsert}>
+        One that is there already, of this tenant or of the widget library
+      </button>
       {types && <Offers offers={offers} where={where} onChoose={(offer) => onAdd(offer, types)} />}
     </Modal>
   );

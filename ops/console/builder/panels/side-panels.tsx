@@ -36,10 +36,22 @@ export function PagePanels({ page, isDirty, onReload, ...props }: Props) {
     <PageOnCanvas value={page}>
       <Tabs defaultValue={isPage ? 'data' : 'page'} keepMounted={false}>
         <Tabs.List>
-          {isPage && <Tabs.Tab value="data">Data</Tabs.Tab>}
-          {isPage && <Tabs.Tab value="variables">Variables</Tabs.Tab>}
-          <Tabs.Tab value="page">{isPage ? 'Page' : 'Dashboard'}</Tabs.Tab>
-          <Tabs.Tab value="versions">Versions</Tabs.Tab>
+          {isPage && (
+            <Tabs.Tab value="data" px="xs">
+              Data
+            </Tabs.Tab>
+          )}
+          {isPage && (
+            <Tabs.Tab value="variables" px="xs">
+              Variables
+            </Tabs.Tab>
+          )}
+          <Tabs.Tab value="page" px="xs">
+            {isPage ? 'Page' : 'Dashboard'}
+          </Tabs.Tab>
+          <Tabs.Tab value="versions" px="xs">
+            Versions
+          </Tabs.Tab>
         </Tabs.List>
         <Tabs.Panel value="data" pt="sm">
           <DataPanel {...props} />

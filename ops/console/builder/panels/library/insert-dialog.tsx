@@ -11,7 +11,7 @@ import {
   libraryRead,
   readWidget,
 } from '../../../client/widget-library.ts';
-import type { WidgetTypes } from '../../../client/widget-types.ts';
+import { type WidgetTypes, widgetTypesRead } from '../../../client/widget-types.ts';
 import { useTenantID } from '../../../ui/asset-title.tsx';
 import { countOf } from '../../../ui/count.ts';
 import { Picker } from '../../../ui/picker.tsx';
@@ -19,15 +19,15 @@ import { Problem } from '../../../ui/problem.tsx';
 import type { WidgetDraft } from '../../document.ts';
 
 interface Props {
-  types: WidgetTypes;
   /** A widget that the tenant has, to be placed on the page. */
   onChoose: (widget: Omit<WidgetDraft, 'key'> & { id: string }) => void;
   onClose: () => void;
 }
 
 /** Widgets that are there already: those of the tenant, and those of the library, of which a copy is made. */
-export function InsertDialog({ types, onChoose, onClose }: Props) {
+export function InsertDialog({ onChoose, onClose }: Props) {
   const tenantID = useTenantID();
+  const { data: types = {} } = useQuery(widgetTypesRead(tenantID));
   const may = useMay();
   const queries = useQueryClient();
   const insert = useMutation({
@@ -72,8 +72,9 @@ export function InsertDialog({ types, onChoose, onClose }: Props) {
   );
 }
 
-interface LibraryProps extends Pick<Props, 'types'> {
+interface LibraryProps {
   tenantID: string;
+  types: WidgetTypes;
   isBusy: boolean;
   onInstall: (libraryEntryID: string) => void;
 }
