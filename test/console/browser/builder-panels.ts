@@ -74,7 +74,7 @@ export function builderPanelTests(stage: () => Stage): void {
     expect(await dialog.getByLabel('Name on this page').inputValue()).toBe('ordersOfADay');
     await dialog.getByLabel('Name on this page').fill('orders');
     const input = dialog.getByRole('group', { name: 'Inputs' });
-    await input.getByText('Expression').click();
+    await input.getByText('Expression', { exact: true }).click();
     await input.getByRole('textbox', { name: 'Day' }).pressSequentially('{{vari');
     await page.getByRole('option', { name: 'variables.day' }).waitFor();
     await page.keyboard.press('Enter');
@@ -159,7 +159,7 @@ export function builderPanelTests(stage: () => Stage): void {
     await side.locator('summary', { hasText: 'day orders' }).waitFor();
     await orders.getByRole('combobox', { name: 'It is read' }).click();
     await page.getByRole('option', { name: 'At opening, and when an input changes' }).click();
-    await orders.getByLabel('And again every').fill('30');
+    await orders.getByRole('textbox', { name: 'And again every' }).fill('30');
     await expectAccessible(page, { name: 'builder-data', shows: 'Take it off the page' });
 
     await side.getByRole('tab', { name: 'Variables' }).click();
@@ -218,7 +218,7 @@ export function builderPanelTests(stage: () => Stage): void {
     await page.getByRole('option', { name: 'Refund an order' }).first().click();
     await dialog.getByRole('button', { name: 'Add to the page' }).click();
     const inputs = event.getByRole('group', { name: 'Inputs of this action' });
-    await inputs.getByText('Expression').click();
+    await inputs.getByText('Expression', { exact: true }).click();
     await inputs.getByRole('textbox', { name: 'Order' }).fill('{{event.item.id}}');
     await inputs.getByText('It is computed when the event happens.').waitFor();
     await add(/^Ask before going on/);
