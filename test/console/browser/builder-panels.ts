@@ -256,9 +256,16 @@ export function builderPanelTests(stage: () => Stage): void {
       appPageConfig: { ...(await stored()).page, variables: [{ key: 'late' }] },
     });
 
+    const { body: folder } = await client.post('T/folders', { entityType: 'appPage', folderTitle: `Desks ${id}` });
+
     await go(path(`/pages/${id}/edit`));
     const side = await choose(page, undefined);
     await side.getByRole('tab', { name: 'Page', exact: true }).click();
+    await side.getByRole('combobox', { name: 'Folder' }).click();
+    await page.getByRole('option', { name: `Desks ${id}` }).click();
+    await expect
+      .poll(async () => (await client.get(`T/app-pages/${id}`)).body.appPage.folderID)
+      .toBe(folder.folder.id);
     await side.getByText('will need no right but to this page').waitFor();
     await side.getByText('to run the query “Not of the page”').waitFor();
     await side.getByRole('combobox', { name: 'Share with' }).click();
