@@ -263,9 +263,7 @@ export function builderPanelTests(stage: () => Stage): void {
     await side.getByRole('tab', { name: 'Page', exact: true }).click();
     await side.getByRole('combobox', { name: 'Folder' }).click();
     await page.getByRole('option', { name: `Desks ${id}` }).click();
-    await expect
-      .poll(async () => (await client.get(`T/app-pages/${id}`)).body.appPage.folderID)
-      .toBe(folder.folder.id);
+    await expect.poll(async () => (await client.get(`T/app-pages/${id}`)).body.appPage.folderID).toBe(folder.folder.id);
     await side.getByText('will need no right but to this page').waitFor();
     await side.getByText('to run the query “Not of the page”').waitFor();
     await side.getByRole('combobox', { name: 'Share with' }).click();
