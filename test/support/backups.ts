@@ -9,7 +9,7 @@ import { newID } from '#shared/core/ids.ts';
 import { freshDatabase } from './database.ts';
 import type { Deployment } from './deployment.ts';
 
-/** What the commands print. */
+/** Swallows the lines that commands print. */
 export const silent = { say: () => undefined };
 
 export async function aFolder(): Promise<{ path: string } & AsyncDisposable> {
