@@ -11,6 +11,7 @@ import { describeFailure } from '#shared/process/start-failure.ts';
 import { createBackup } from './backup/create.ts';
 import { type Deployment, openDeployment } from './backup/open-deployment.ts';
 import { describeLostSecrets, restoreDeployment } from './backup/restore.ts';
+import { restoreTenant, resumeTenant } from './backup/restore-tenant.ts';
 import { type ResumePolicy, readOpenWork, resumeDeployment, resumePolicies } from './backup/resume.ts';
 import { openBackupStore } from './backup/store.ts';
 import { verifyBackup } from './backup/verify.ts';
@@ -21,7 +22,7 @@ const USAGE = `Usage:
   create <folder or s3://bucket/prefix> [--rate 20M] [--without-tenant-databases]
   verify <folder or s3://bucket/prefix>
   restore <folder or s3://bucket/prefix> [--tenant <tenantID>] [--accept-lost-secrets] [--without-tenant-databases]
-  resume [--runs continue|waiting|cancel]`;
+  resume [--runs continue|waiting|cancel] or --tenant <tenantID>`;
 
 const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
   version: string;
@@ -89,27 +90,41 @@ const commands: Record<string, (target: string, values: Values) => Promise<void>
   },
 
   async restore(target, values) {
-    await withStartedServers(async ({ env, startTenantServer }) => {
+    // One tenant is restored beside others, who work.
+    const withServers = values.tenant === undefined ? withStartedServers : withRunningServers;
+    await withServers(async ({ env, startTenantServer }) => {
       await using deployment = await openDeployment(env);
       const store = openBackupStore(target, deployment.config.backups);
-      await restoreDeployment(deployment, {
+      const { tenant } = values;
+      const options = {
         store,
         acceptsLostSecrets: values['accept-lost-secrets'] === true,
         isWithoutDatabases: values['without-tenant-databases'] === true,
         startTenantServer,
         say,
-      });
+      };
+      await (tenant === undefined
+        ? restoreDeployment(deployment, options)
+        : restoreTenant(deployment, { ...options, tenantID: tenant }));
       const lost = await describeLostSecrets(deployment);
       if (lost !== undefined) say(`Some secrets are lost for now: ${lost}`);
-      say('Restored. Start Gantry and look at it: workers wait, and nothing acts outside, until "gantry resume"');
+      say(
+        tenant === undefined
+          ? 'Restored. Start Gantry and look at it: workers wait, and nothing acts outside, until "gantry resume"'
+          : `Restored. Its cron jobs are paused and its listeners are off until "gantry resume --tenant ${tenant}"`,
+      );
     });
   },
 
-  async resume(_target, { runs }) {
+  async resume(_target, { runs, tenant }) {
     if (runs !== undefined && !(resumePolicies as readonly string[]).includes(runs))
       throw new Error(`--runs must be one of ${resumePolicies.join(', ')}, received ${runs}`);
     await using deployment = await openDeployment(await commandEnvironment());
     await requireSchema(deployment.pool);
+    if (tenant !== undefined) {
+      const { cronJobs, listeners } = await resumeTenant(deployment.pool, tenant);
+      return say(`Resumed: ${cronJobs.length} cron jobs and ${listeners.length} listeners are on again.`);
+    }
     const policy = (runs as ResumePolicy | undefined) ?? (await onlyPolicy(deployment));
     const { cancelled } = await resumeDeployment(deployment, policy);
     say(
@@ -117,6 +132,9 @@ const commands: Record<string, (target: string, values: Values) => Promise<void>
     );
   },
 };
+
+const withRunningServers: typeof withStartedServers = async (work) =>
+  await work({ env: await commandEnvironment(), startTenantServer: async () => undefined });
 
 /** Without open work there is nothing to decide. */
 async function onlyPolicy({ pool }: Deployment): Promise<ResumePolicy> {

@@ -182,7 +182,7 @@ async function refuseUsersOfOthers({ db }: Config, logger: Logger): Promise<void
   }
 }
 
-/** What workers wait for after a restore. */
+/** Says what workers wait for after a restore. */
 function sayHold(hold: string | undefined): void {
   if (hold !== undefined) say(`This Gantry was ${hold}.\n`);
 }

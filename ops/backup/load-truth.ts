@@ -103,7 +103,7 @@ union all select 'users', count(*)::int from app_user
 union all select 'operators', count(*)::int from operator
 union all select 'workers at work', count(*)::int from worker_session where ended_at is null and expires_at > now()`;
 
-/** What was true of processes that are gone. The queues are new: the sweep fills them when it finds no mark of theirs. */
+/** Ends rows of processes that are gone. The queues are new: the sweep fills them when it finds no mark of theirs. */
 const AFTERWARDS = [
   `delete from service_state where key in ('queues', 'sentinel')`,
   'update listener_lease set held_by = null',

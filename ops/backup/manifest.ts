@@ -1,4 +1,4 @@
-/** What a backup says about itself: `manifest.json` once it is complete, `progress.json` until then. */
+/** The description of a backup in itself: `manifest.json` once it is complete, `progress.json` until then. */
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { migrationNames } from '#shared/entities/migrations/names.ts';
@@ -13,7 +13,7 @@ const TableUnit = z.object({ ...parts, table: z.string(), columns: z.array(z.str
 const DatabaseUnit = z.object({
   ...parts,
   tenantID: z.uuid(),
-  /** What the tenant has set for the database and its role, which a dump of one database lacks. */
+  /** Settings of the tenant for the database and its role, which a dump of one database lacks. */
   settings: z.array(z.object({ target: z.string(), name: z.string(), value: z.string() })),
   hasLargeObjects: z.boolean(),
 });
@@ -85,7 +85,7 @@ function textOf(backup: Backup): Buffer {
   return Buffer.from(`${JSON.stringify({ ...backup, checksum }, null, 1)}\n`);
 }
 
-/** Of the text that the fields have, in the order of the schema. */
+/** Checksum of the text that the fields have, in the order of the schema. */
 function checksumOf(backup: Backup): string {
   return createHash('sha256')
     .update(JSON.stringify(Backup.parse(backup)))

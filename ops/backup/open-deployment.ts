@@ -5,7 +5,7 @@ import { type Backplane, createBackplane } from '#shared/messaging/backplane/ind
 import { type Config, readConfig } from '#shared/process/config.ts';
 import { createTenantServers, type TenantServers } from '#workers/tenant-database/servers/servers.ts';
 
-/** What backups and restores need of a deployment. */
+/** A deployment as backups and restores need it. */
 export interface Deployment extends AsyncDisposable {
   config: Config;
   logger: Logger;

@@ -64,7 +64,7 @@ export async function* readParts(store: BackupStore, { name, parts }: Unit): Asy
   }
 }
 
-/** What was written, checked as it is read. */
+/** The stream that was written, checked as it is read. */
 export function readUnit(store: BackupStore, unit: Unit): Readable {
   const decompressed = createZstdDecompress();
   // An error destroys the stream that the caller reads.

@@ -27,7 +27,7 @@ export interface RestoreOptions {
 export interface Restoring extends RestoreOptions {
   backup: Backup;
   restoreID: string;
-  /** What is done already. */
+  /** Units that are done, and databases that are begun. */
   done: ReadonlySet<string>;
   /** Restores one tenant alone. */
   tenantID?: string;

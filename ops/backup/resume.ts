@@ -7,7 +7,7 @@ import { nextTick, type Timed } from '#shared/triggers/cron/next-tick.ts';
 import type { Deployment } from './open-deployment.ts';
 
 /**
- * What becomes of work that was open when the backup was made, and may have gone on since. `continue`: it goes on from there, and what it
+ * The fate of work that was open when the backup was made, and may have gone on since. `continue`: it goes on from there, and what it
  * did after the backup is done again. `waiting`: only runs go on that wait for a person, or for a time that is still to come. `cancel`:
  * none goes on.
  */
@@ -107,7 +107,7 @@ const GOES_ON = `(
   and not exists (select from run_wait w where w.instance_id = i.id and not (
     w.kind = 'input' and coalesce(w.due_at, 'infinity') > now() or w.kind = 'time' and w.due_at > now())))`;
 
-// What has come since the restore is new, and is not ended.
+// A run that was accepted since the restore is new, and is not ended.
 const OPEN_RUN = `i.completed_at is null and i.created_at <= $1`;
 
 const OPEN_WORK = `

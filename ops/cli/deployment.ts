@@ -59,23 +59,28 @@ function backupCommands(program: Command): void {
     .argument(...target);
   const restore = program
     .command('restore')
-    .description('restores a backup into an empty deployment, which then waits for "resume"')
+    .description(
+      'restores a backup into an empty deployment, which then waits for "resume"; with --tenant, one tenant beside others',
+    )
     .argument(...target)
     .option('--accept-lost-secrets', 'although secrets are sealed with keys that are not here')
     .option('--without-tenant-databases', 'leaves out the databases that Gantry has created for tenants');
   const resume = program
     .command('resume')
-    .description('lets a restored deployment work')
+    .description('lets a restored deployment work, or with --tenant what the restore of a tenant has switched off')
     .option('--runs <what>', 'continue, waiting or cancel: what becomes of the work that was open');
-  for (const [command, action] of [
-    [create, 'create'],
-    [verify, 'verify'],
-    [restore, 'restore'],
-  ] as const)
-    command.action((where: string, options: Record<string, string | boolean>) =>
-      runScript('backup.ts', [action, where, ...wordsOf(options)]),
-    );
-  resume.action((options: Record<string, string>) => runScript('backup.ts', ['resume', ...wordsOf(options)]));
+  const passOn = (command: Command, action: string) =>
+    command.action(() => {
+      const [where] = command.args;
+      // `--tenant` is an option of the program.
+      const { tenant } = command.optsWithGlobals<{ tenant?: string }>();
+      const words = wordsOf({ ...command.opts(), ...(tenant !== undefined && { tenant }) });
+      return runScript('backup.ts', [action, ...(where === undefined ? [] : [where]), ...words]);
+    });
+  passOn(create, 'create');
+  passOn(verify, 'verify');
+  passOn(restore, 'restore');
+  passOn(resume, 'resume');
 }
 
 /** Options as they were written. */

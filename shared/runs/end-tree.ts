@@ -1,5 +1,5 @@
 import type { JsonObject } from '../core/json.ts';
-import { inTransaction, type Pool } from '../db/pool.ts';
+import { inTransaction, type Pool, type PoolClient } from '../db/pool.ts';
 import { storableJSON } from '../db/storable.ts';
 import { nodeEvents } from './node-event-rows.ts';
 
@@ -41,12 +41,18 @@ function endSome(pool: Pool, { tenantID, ids, status, error, namesNodes = false 
   return inTransaction(pool, async (client) => {
     const live = await client.query<{ id: string }>(LOCK_LIVE, [ids, tenantID]);
     const locked = live.rows.map(({ id }) => id);
-    if (locked.length > 0) {
-      const text = error && storableJSON(JSON.stringify(error));
-      await client.query(END, [locked, status, text, namesNodes]);
-    }
+    if (locked.length > 0) await endLocked(client, locked, { status, error, namesNodes });
     return locked;
   });
+}
+
+/** Ends runs that the transaction has locked, or has inserted itself. */
+export async function endLocked(
+  client: Pick<PoolClient, 'query'>,
+  ids: readonly string[],
+  { status, error, namesNodes = false }: Pick<Ending, 'status' | 'error' | 'namesNodes'>,
+): Promise<void> {
+  await client.query(END, [ids, status, error && storableJSON(JSON.stringify(error)), namesNodes]);
 }
 
 const LOCK_LIVE = `
