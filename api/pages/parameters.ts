@@ -58,7 +58,7 @@ function fitsText(declared: string, given: Json): boolean {
   return given.length - last.length >= at && given.endsWith(last);
 }
 
-function hasTemplate(value: Json): boolean {
+export function hasTemplate(value: Json): boolean {
   if (typeof value === 'string') return literalsOf(value).length > 1;
   if (Array.isArray(value)) return value.some(hasTemplate);
   return isJsonObject(value) && Object.values(value).some(hasTemplate);

@@ -1,6 +1,6 @@
 import { routeGroups } from '#api/app/routes.ts';
 import { findLossyNumber } from '#api/http/request/lossy-numbers.ts';
-import { checkSubmission } from '#api/resources/collection-requests/check-submission.ts';
+import { checkSubmission } from '#api/questions/check-submission.ts';
 import { describingTools } from '#api/tools/describe.ts';
 import { runCooperatively } from '#shared/concurrency/cooperative.ts';
 import { Json, type JsonObject } from '#shared/core/json.ts';

@@ -11,6 +11,7 @@ module.exports = {
     'ai',
     'graphs',
     'runs',
+    'questions',
     'streams',
     'fleet',
     'context',

@@ -29,7 +29,7 @@ export async function newPageRun(
   return directRun(version, { tenantID, workflowID, versionID, caller: binding.caller, args, asked });
 }
 
-async function findPublished(em: EntityManager, id: string): Promise<string> {
+export async function findPublished(em: EntityManager, id: string): Promise<string> {
   const workflow = await em.findOne(Workflow, { id }, { fields: ['versionID', 'isDisabled'] });
   if (!workflow) throw new AppError('NOT_FOUND', 'The workflow that the page binds is gone');
   if (workflow.isDisabled) throw new AppError('CONFLICT', 'Workflow is disabled');

@@ -8,11 +8,13 @@ import { Message } from '../../http/fields/response-parts.ts';
 import { AssetSchema, describeAsset } from '../../http/forms/asset-schema.ts';
 import { AppPageConfig } from '../../pages/app-page-config.ts';
 import { versionRoutes } from '../../versions/routes.ts';
+import { answerPageQuestion, readPageQuestion } from './answer-question.ts';
 import { cloneAppPage } from './clone.ts';
 import { readPageContent } from './content.ts';
 import { createAppPage } from './create.ts';
 import { readPageData } from './data.ts';
 import { getAppPage } from './find.ts';
+import { listPageQuestions } from './list-questions.ts';
 import { presentAppPage, presentVersion, presentVersionSummary } from './present.ts';
 import { readPageRun } from './read-run.ts';
 import { restoreAppPage } from './restore.ts';
@@ -27,6 +29,7 @@ import {
   AppPageVersion as Version,
 } from './schemas.ts';
 import { updateAppPage } from './update.ts';
+import { readPageWorkflowInputs } from './workflow-inputs.ts';
 
 /** Fixed paths come before `:appPageID`, which would take them for an id. */
 export const appPageRoutes = [
@@ -137,4 +140,8 @@ export const appPageRoutes = [
   runPageQuery,
   runPageWorkflow,
   readPageRun,
+  readPageWorkflowInputs,
+  listPageQuestions,
+  readPageQuestion,
+  answerPageQuestion,
 ];

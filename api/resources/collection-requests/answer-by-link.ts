@@ -13,12 +13,13 @@ import type { FormUse } from '../../http/limits/form-limits.ts';
 import { wantsHTML } from '../../http/response/error-page.ts';
 import type { RecordPublic } from '../../http/route/audit-entry.ts';
 import type { Request } from '../../http/route/route.ts';
+import { requireOpen, takeAnswer } from '../../questions/accept-submission.ts';
+import { ShownForm } from '../../questions/shown-form.ts';
 import { tenantEntityManager } from '../../tenant/entity-manager.ts';
-import { requireOpen, takeAnswer } from './accept-submission.ts';
 import { linkExpiryOf } from './answer-link.ts';
 import { readSentFields, SentFields } from './form-controls.ts';
 import { sendForm, sendThanks } from './form-page.ts';
-import { Form, FormToken, ShownToHolder, Submission } from './schemas.ts';
+import { Form, FormToken, Submission } from './schemas.ts';
 
 const path = `${FORMS_PATH}/:token`;
 /** The last part of the path to which a browser without the script sends a form. */
@@ -41,7 +42,7 @@ export const readForm = publicRoute({
   async handle({ params: { token }, request, response }, context) {
     response.vary('accept');
     const { request: asked } = await openForm({ token, use: 'read' }, context);
-    const form = ShownToHolder.parse(asked.collectionConfig);
+    const form = ShownForm.parse(asked.collectionConfig);
     const action = request.path.endsWith('/') ? PAGE : `${token}/${PAGE}`;
     if (wantsHTML(request.headers)) sendForm(response, form, { action });
     return { form: { ...form, expiresAt: linkExpiryOf(asked)?.toISOString() ?? null } };
@@ -99,7 +100,7 @@ export const submitFormPage = publicRoute({
 
   async handle({ params, body: sent, response, recorded }, context) {
     const opened = await openForm({ token: params.token, use: 'answer' }, context);
-    const form = ShownToHolder.parse(opened.request.collectionConfig);
+    const form = ShownForm.parse(opened.request.collectionConfig);
     try {
       await accept(opened, { recorded, context, read: () => readSentFields(form, sent) });
       sendThanks(response, ANSWERED);

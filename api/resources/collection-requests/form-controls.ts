@@ -6,9 +6,9 @@ import { recordOf, setKey } from '#shared/core/record.ts';
 import { type Issue, invalid } from '#shared/core/schema/issues.ts';
 import { Decision } from '#shared/workflow/nodes/decision.ts';
 import { CollectionField } from '#shared/workflow/nodes/kinds/data-collection.ts';
-import type { ShownToHolder } from './schemas.ts';
+import type { ShownForm } from '../../questions/shown-form.ts';
 
-type Shown = z.output<typeof ShownToHolder>;
+type Shown = z.output<typeof ShownForm>;
 
 /** A control of the page of a form, and the buttons that send it. */
 export interface Control {

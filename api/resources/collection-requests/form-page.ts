@@ -2,10 +2,10 @@ import type { z } from 'zod';
 import { type HTML, html } from '../../http/response/html.ts';
 import { pageOf } from '../../http/response/page.ts';
 import type { Response } from '../../http/route/route.ts';
+import type { ShownForm } from '../../questions/shown-form.ts';
 import { type Control, type Controls, controlsOf, type SentFields, textOf } from './form-controls.ts';
-import type { ShownToHolder } from './schemas.ts';
 
-type Shown = z.output<typeof ShownToHolder>;
+type Shown = z.output<typeof ShownForm>;
 
 // The script posts to the address of the page. An input that is no number, or has more digits than every double holds, is sent as a
 // text, and JSON as it is written, so that the server names the fault.

@@ -2,7 +2,7 @@ import type { FilterQuery } from '@mikro-orm/postgresql';
 import { CollectionRequest } from '#shared/entities/tables/collection-request.ts';
 import { tenantRoute } from '../../context/routes.ts';
 import { findPage } from '../../http/fields/paging.ts';
-import { answerableBy } from '../../runs/answerable-requests.ts';
+import { answerableBy } from '../../questions/answerable-requests.ts';
 import { answerURLOf } from './answer-link.ts';
 import { presentCollectionRequest } from './present.ts';
 import { CollectionRequestList, CollectionRequests } from './schemas.ts';

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { tenantRoute } from '../../context/routes.ts';
+import { mayAnswerRequest } from '../../questions/approvers.ts';
 import { findRequest } from '../../runs/find-run.ts';
 import { readForm, submitForm, submitFormPage } from './answer-by-link.ts';
 import { answerURLOf } from './answer-link.ts';
-import { mayAnswerRequest } from './approvers.ts';
 import { presentCollectionRequest } from './present.ts';
 import { CollectionRequest, CollectionRequestID } from './schemas.ts';
 import { submitCollection } from './submit.ts';

@@ -3,6 +3,7 @@ import { JsonObject } from '#shared/core/json.ts';
 import { idOf } from '#shared/core/schema/reference.ts';
 import { IterationPath } from '#shared/workflow/progress/iteration-path.ts';
 import { pageFields, pageQuery, standardPage } from '../../http/fields/paging.ts';
+import { ShownForm } from '../../questions/shown-form.ts';
 import { Stored } from '../../runs/run-schemas.ts';
 import { exampleCollectionRequest, exampleForm, exampleSubmission } from './examples.ts';
 
@@ -37,20 +38,7 @@ export const CollectionRequest = z
 
 export const FormToken = z.object({ token: z.string().meta({ description: 'The last part of the link' }) });
 
-/** The part of a request's config that the owner of a link sees. */
-export const ShownToHolder = z.object({
-  collectionType: z.string(),
-  title: z.string().optional(),
-  description: z.string().optional(),
-  fields: z.array(Stored).optional().meta({ description: 'As the node has them; empty if there is a schema' }),
-  formSchema: Stored.optional().meta({ description: 'JSON Schema of `submittedData`' }),
-  formUischema: Stored.optional(),
-  approveLabel: z.string().optional(),
-  rejectLabel: z.string().optional(),
-  cancelLabel: z.string().optional(),
-});
-
-export const Form = ShownToHolder.extend({ expiresAt: z.iso.datetime().nullable() }).meta({
+export const Form = ShownForm.extend({ expiresAt: z.iso.datetime().nullable() }).meta({
   id: 'Form',
   examples: [exampleForm],
 });

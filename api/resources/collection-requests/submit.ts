@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { tenantRoute } from '../../context/routes.ts';
 import { Message } from '../../http/fields/response-parts.ts';
+import { requireOpen, takeAnswer } from '../../questions/accept-submission.ts';
+import { requireApprover } from '../../questions/approvers.ts';
 import { findRequest } from '../../runs/find-run.ts';
-import { requireOpen, takeAnswer } from './accept-submission.ts';
-import { requireApprover } from './approvers.ts';
 import { CollectionRequestID, Submission } from './schemas.ts';
 
 export const submitCollection = tenantRoute({

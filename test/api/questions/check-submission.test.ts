@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { checkSubmission } from '#api/resources/collection-requests/check-submission.ts';
+import { checkSubmission } from '#api/questions/check-submission.ts';
 import type { Json, JsonObject } from '#shared/core/json.ts';
 
 const listOf = (items: JsonObject): JsonObject => ({

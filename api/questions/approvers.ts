@@ -3,8 +3,8 @@ import { AppError } from '#shared/core/errors.ts';
 import { onEntities } from '#shared/db/query.ts';
 import type { EntityManager } from '#shared/entities/orm.ts';
 import type { CollectionRequest } from '#shared/entities/tables/collection-request.ts';
-import type { Identity } from '../../auth/identity.ts';
-import type { Access } from '../../http/route/input.ts';
+import type { Identity } from '../auth/identity.ts';
+import type { Access } from '../http/route/input.ts';
 
 interface Answering {
   em: EntityManager;

@@ -1,0 +1,68 @@
+import { z } from 'zod';
+import { JsonObject } from '#shared/core/json.ts';
+import { tenantRoute } from '../../context/routes.ts';
+import { Message } from '../../http/fields/response-parts.ts';
+import { requireOpen, takeAnswer } from '../../questions/accept-submission.ts';
+import { ShownForm } from '../../questions/shown-form.ts';
+import { openQuestion } from './open-question.ts';
+import { PageQuestion, PageQuestionID } from './question-schemas.ts';
+
+const path = '/app-pages/:appPageID/questions/:collectionRequestID';
+
+export const readPageQuestion = tenantRoute({
+  name: 'getAppPageQuestion',
+  method: 'get',
+  path,
+  summary: 'Get a question of an app page',
+  description:
+    'Returns a question of a run that this page has started, as far as the caller needs it to answer. The caller needs the permission to read the page, and must be one whom the question is for: named as an approver, or, where it is a form that names nobody, who has started the run.',
+  permission: 'appPage.read',
+  object: ({ params }) => `appPage:${params.appPageID}`,
+  params: PageQuestionID,
+  response: z.object({ question: PageQuestion, message: Message }),
+  errors: ['409'],
+
+  async handle({ params, em, tenantID, caller, identity }, context) {
+    const opened = await openQuestion({ em, tenantID, caller, identity }, context, params);
+    const { request, workflowAlias, isOwnRun } = opened;
+    const collectionConfig = ShownForm.parse(request.collectionConfig);
+    const { id, instanceID, status, collectionType, expiresAt, createdAt } = request;
+    return {
+      question: {
+        ...{ collectionRequestID: id, instanceID, workflowAlias, isOwnRun, status, collectionType, collectionConfig },
+        title: collectionConfig.title ?? null,
+        expiresAt: expiresAt?.toISOString() ?? null,
+        createdAt: createdAt.toISOString(),
+      },
+      message: 'Question found',
+    };
+  },
+});
+
+export const answerPageQuestion = tenantRoute({
+  name: 'submitAppPageQuestion',
+  method: 'post',
+  path: `${path}/submit`,
+  summary: 'Answer a question of an app page',
+  description:
+    'Sends the data that a run of this page waits for, by a caller whom the question is for. The first answer counts, whichever way it comes.',
+  permission: 'appPage.read',
+  object: ({ params }) => `appPage:${params.appPageID}`,
+  params: PageQuestionID,
+  takesData: true,
+  body: z.object({ submittedData: JsonObject }).meta({
+    id: 'AppPageAnswer',
+    examples: [{ submittedData: { decision: 'approve' } }],
+  }),
+  // No idempotency key is needed: the first submission to a question counts.
+  idempotent: false,
+  response: z.object({ collectionRequestID: z.uuid(), message: Message }),
+  errors: ['409'],
+
+  async handle({ params, body: { submittedData }, em, tenantID, caller, identity }, context) {
+    const { request, run } = await openQuestion({ em, tenantID, caller, identity }, context, params);
+    requireOpen({ request, run });
+    await takeAnswer({ em, runs: context.runs }, request, { submittedData, submittedBy: identity.userID });
+    return { collectionRequestID: request.id, message: 'Answer received' };
+  },
+});

@@ -1,0 +1,55 @@
+import { readApproverNames } from '#shared/access/policy/approvers.ts';
+import { AppError } from '#shared/core/errors.ts';
+import { onEntities } from '#shared/db/query.ts';
+import { CollectionRequest } from '#shared/entities/tables/collection-request.ts';
+import { WorkflowInstance } from '#shared/entities/tables/workflow-instance.ts';
+import type { Identity } from '../../auth/identity.ts';
+import type { ApiContext } from '../../context/context.ts';
+import { bindingsOf } from '../../pages/bindings.ts';
+import { creatorDenied, openPage, requireNoDraft, type Viewing } from './open-page.ts';
+
+export interface Answering extends Viewing {
+  identity: Identity;
+}
+
+/**
+ * A question of a run that this page has started, for a viewer who may answer it: one that names the viewer as an approver, or a form that
+ * names nobody, of a run that the viewer has started. An approval that names nobody is not for the viewer who asks for it.
+ */
+export async function openQuestion(
+  { identity, ...viewing }: Answering,
+  context: Pick<ApiContext, 'pool' | 'access'>,
+  { appPageID, collectionRequestID }: { appPageID: string; collectionRequestID: string },
+) {
+  const { em, tenantID, caller } = viewing;
+  const { page, mayCreator } = await openPage(viewing, context, appPageID);
+  requireNoDraft(page);
+  const request = await em.findOne(CollectionRequest, { id: collectionRequestID });
+  const fields = ['workflowID', 'status', 'caller'] as const;
+  const run = request && (await em.findOne(WorkflowInstance, { id: request.instanceID }, { fields }));
+  const isOfPage = run?.caller.origin === 'appPage' && run.caller.originID === page.id;
+  const binding = bindingsOf(page.appPageConfig).find(({ type, id }) => type === 'workflow' && id === run?.workflowID);
+  if (!request || !run || !isOfPage || !binding) throw unknown();
+
+  const isOwnRun = run.caller.requestedBy?.id === caller.id;
+  const names = identity.apiKeyID ? [] : await readApproverNames(onEntities(em), tenantID, identity.userID);
+  if (!isFor(request, { names, isOwnRun })) {
+    if (!isOwnRun) throw unknown();
+    throw new AppError('PERMISSION_DENIED', 'This question is for somebody else', { reason: 'permission' });
+  }
+  if (!(await mayCreator('workflow.execute', `workflow:${binding.id}`))) throw creatorDenied('workflow');
+  return { request, run, workflowAlias: binding.alias, isOwnRun };
+}
+
+function isFor(
+  { collectionConfig: { approvers }, collectionType }: Pick<CollectionRequest, 'collectionConfig' | 'collectionType'>,
+  viewer: { names: readonly string[]; isOwnRun: boolean },
+): boolean {
+  if (approvers === undefined) return viewer.isOwnRun && collectionType !== 'approval';
+  return Array.isArray(approvers) && viewer.names.some((name) => approvers.includes(name));
+}
+
+/** What a viewer may not answer is not there for them, so that ids tell nothing. */
+function unknown(): AppError {
+  return new AppError('NOT_FOUND', 'Question not found');
+}

@@ -1,0 +1,44 @@
+import { z } from 'zod';
+import { idOf } from '#shared/core/schema/reference.ts';
+import { exampleIDs } from '../../http/fields/example-ids.ts';
+import { ShownForm } from '../../questions/shown-form.ts';
+
+export const PageQuestionID = z.object({ appPageID: idOf('appPage'), collectionRequestID: idOf('question') });
+
+const exampleSummary = {
+  collectionRequestID: exampleIDs.collectionRequestID,
+  instanceID: exampleIDs.instanceID,
+  workflowAlias: 'refund',
+  collectionType: 'approval',
+  title: 'Refund of 40 €?',
+  isOwnRun: false,
+  expiresAt: null,
+  createdAt: '2026-03-02T09:00:00.000Z',
+};
+
+export const PageQuestionSummary = z
+  .object({
+    collectionRequestID: z.uuid(),
+    instanceID: z.uuid(),
+    workflowAlias: z.string().describe('Under which the page binds the workflow of the run'),
+    collectionType: z.string(),
+    title: z.string().nullable(),
+    isOwnRun: z.boolean().describe('Whether the caller has started the run'),
+    expiresAt: z.iso.datetime().nullable(),
+    createdAt: z.iso.datetime(),
+  })
+  .meta({ id: 'AppPageQuestionSummary', examples: [exampleSummary] });
+
+export const PageQuestion = PageQuestionSummary.extend({
+  status: z.enum(['PENDING', 'COMPLETED', 'EXPIRED', 'CANCELLED']),
+  collectionConfig: ShownForm,
+}).meta({
+  id: 'AppPageQuestion',
+  examples: [
+    {
+      ...exampleSummary,
+      status: 'PENDING',
+      collectionConfig: { collectionType: 'approval', title: 'Refund of 40 €?' },
+    },
+  ],
+});
