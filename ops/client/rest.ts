@@ -3648,6 +3648,94 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/tenants/{tenantID}/app-pages/{appPageID}/workflows/{workflowAlias}/inputs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the inputs of a workflow of an app page
+         * @description Returns what the workflow that the page binds under this alias declares about the inputs that the page leaves to its viewers, for a form. The caller needs the permission to read the page.
+         *
+         *     Permission: `appPage.read`
+         */
+        get: operations["getAppPageWorkflowInputs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tenants/{tenantID}/app-pages/{appPageID}/questions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List questions of an app page
+         * @description Returns the newest 50 open questions of runs that this page has started and that the caller may answer through it: those that name the caller as an approver, and forms that name nobody, of runs that the caller has started. The caller needs the permission to read the page.
+         *
+         *     Permission: `appPage.read`
+         */
+        get: operations["listAppPageQuestions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tenants/{tenantID}/app-pages/{appPageID}/questions/{collectionRequestID}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get a question of an app page
+         * @description Returns a question of a run that this page has started, as far as the caller needs it to answer. The caller needs the permission to read the page, and must be one whom the question is for: named as an approver, or, where it is a form that names nobody, who has started the run.
+         *
+         *     Permission: `appPage.read`
+         */
+        get: operations["getAppPageQuestion"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tenants/{tenantID}/app-pages/{appPageID}/questions/{collectionRequestID}/submit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Answer a question of an app page
+         * @description Sends the data that a run of this page waits for, by a caller whom the question is for. The first answer counts, whichever way it comes.
+         *
+         *     Permission: `appPage.read`
+         */
+        post: operations["submitAppPageQuestion"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/tenants/{tenantID}/folders": {
         parameters: {
             query?: never;
@@ -6378,6 +6466,18 @@ export interface components {
             /** Format: date-time */
             updatedAt: string;
         };
+        /**
+         * @example {
+         *       "submittedData": {
+         *         "decision": "approve"
+         *       }
+         *     }
+         */
+        AppPageAnswer: {
+            submittedData: {
+                [key: string]: components["schemas"]["Json"];
+            };
+        };
         AppPageConfig: {
             /**
              * Version of the layout
@@ -6608,6 +6708,87 @@ export interface components {
              * @example Done
              */
             message: string;
+        };
+        /**
+         * @example {
+         *       "collectionRequestID": "01990d3e-5c00-7a10-8000-00000000000a",
+         *       "instanceID": "01990d3e-5c00-7a10-8000-000000000009",
+         *       "workflowAlias": "refund",
+         *       "collectionType": "approval",
+         *       "title": "Refund of 40 €?",
+         *       "isOwnRun": false,
+         *       "expiresAt": null,
+         *       "createdAt": "2026-03-02T09:00:00.000Z",
+         *       "status": "PENDING",
+         *       "collectionConfig": {
+         *         "collectionType": "approval",
+         *         "title": "Refund of 40 €?"
+         *       }
+         *     }
+         */
+        AppPageQuestion: {
+            /** Format: uuid */
+            collectionRequestID: string;
+            /** Format: uuid */
+            instanceID: string;
+            /** @description Under which the page binds the workflow of the run */
+            workflowAlias: string;
+            collectionType: string;
+            title: string | null;
+            /** @description Whether the caller has started the run */
+            isOwnRun: boolean;
+            expiresAt: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            /** @enum {string} */
+            status: "PENDING" | "COMPLETED" | "EXPIRED" | "CANCELLED";
+            collectionConfig: {
+                collectionType: string;
+                title?: string;
+                description?: string;
+                /** @description As the node has them; empty if there is a schema */
+                fields?: {
+                    [key: string]: unknown;
+                }[];
+                /** @description JSON Schema of `submittedData` */
+                formSchema?: {
+                    [key: string]: unknown;
+                };
+                formUischema?: {
+                    [key: string]: unknown;
+                };
+                approveLabel?: string;
+                rejectLabel?: string;
+                cancelLabel?: string;
+                requireComment?: boolean;
+            };
+        };
+        /**
+         * @example {
+         *       "collectionRequestID": "01990d3e-5c00-7a10-8000-00000000000a",
+         *       "instanceID": "01990d3e-5c00-7a10-8000-000000000009",
+         *       "workflowAlias": "refund",
+         *       "collectionType": "approval",
+         *       "title": "Refund of 40 €?",
+         *       "isOwnRun": false,
+         *       "expiresAt": null,
+         *       "createdAt": "2026-03-02T09:00:00.000Z"
+         *     }
+         */
+        AppPageQuestionSummary: {
+            /** Format: uuid */
+            collectionRequestID: string;
+            /** Format: uuid */
+            instanceID: string;
+            /** @description Under which the page binds the workflow of the run */
+            workflowAlias: string;
+            collectionType: string;
+            title: string | null;
+            /** @description Whether the caller has started the run */
+            isOwnRun: boolean;
+            expiresAt: string | null;
+            /** Format: date-time */
+            createdAt: string;
         };
         AppPageReference: {
             /** Format: uuid */
@@ -11057,6 +11238,7 @@ export interface components {
             approveLabel?: string;
             rejectLabel?: string;
             cancelLabel?: string;
+            requireComment?: boolean;
             expiresAt: string | null;
         };
         /**
@@ -11151,6 +11333,18 @@ export interface components {
              */
             message: string;
         };
+        GetAppPageQuestionAnswer: {
+            /** @constant */
+            success: true;
+            unknownFields?: components["schemas"]["UnknownFields"];
+            unknownFieldCount?: components["schemas"]["UnknownFieldCount"];
+            question: components["schemas"]["AppPageQuestion"];
+            /**
+             * @description What was done, for people
+             * @example Done
+             */
+            message: string;
+        };
         GetAppPageRunAnswer: components["schemas"]["Success"] & components["schemas"]["AppPageExecution"];
         GetAppPageSchemaAnswer: {
             /** @constant */
@@ -11170,6 +11364,22 @@ export interface components {
             unknownFields?: components["schemas"]["UnknownFields"];
             unknownFieldCount?: components["schemas"]["UnknownFieldCount"];
             version: components["schemas"]["AppPageVersion"];
+        };
+        GetAppPageWorkflowInputsAnswer: {
+            /** @constant */
+            success: true;
+            unknownFields?: components["schemas"]["UnknownFields"];
+            unknownFieldCount?: components["schemas"]["UnknownFieldCount"];
+            inputDefinitions: ({
+                key: string;
+            } & {
+                [key: string]: unknown;
+            })[];
+            /**
+             * @description What was done, for people
+             * @example Done
+             */
+            message: string;
         };
         GetAuditRetentionAnswer: {
             /** @constant */
@@ -12212,6 +12422,18 @@ export interface components {
         };
         ListAllUsersAnswer: components["schemas"]["Success"] & components["schemas"]["PersonPage"];
         ListApiKeysAnswer: components["schemas"]["Success"] & components["schemas"]["ApiKeyPage"];
+        ListAppPageQuestionsAnswer: {
+            /** @constant */
+            success: true;
+            unknownFields?: components["schemas"]["UnknownFields"];
+            unknownFieldCount?: components["schemas"]["UnknownFieldCount"];
+            questions: components["schemas"]["AppPageQuestionSummary"][];
+            /**
+             * @description What was done, for people
+             * @example Done
+             */
+            message: string;
+        };
         ListAppPageVersionsAnswer: components["schemas"]["Success"] & components["schemas"]["AppPageVersionPage"];
         ListAppPagesAnswer: components["schemas"]["Success"] & components["schemas"]["AppPagePage"];
         ListAuditLogsAnswer: components["schemas"]["Success"] & components["schemas"]["AuditLogPage"];
@@ -14827,6 +15049,19 @@ export interface components {
             unknownFields?: components["schemas"]["UnknownFields"];
             unknownFieldCount?: components["schemas"]["UnknownFieldCount"];
             batch: components["schemas"]["WorkflowBatch"];
+        };
+        SubmitAppPageQuestionAnswer: {
+            /** @constant */
+            success: true;
+            unknownFields?: components["schemas"]["UnknownFields"];
+            unknownFieldCount?: components["schemas"]["UnknownFieldCount"];
+            /** Format: uuid */
+            collectionRequestID: string;
+            /**
+             * @description What was done, for people
+             * @example Done
+             */
+            message: string;
         };
         SubmitCollectionRequestAnswer: {
             /** @constant */
@@ -33380,6 +33615,214 @@ export interface operations {
             401: components["responses"]["401"];
             403: components["responses"]["403"];
             404: components["responses"]["404"];
+            429: components["responses"]["429"];
+            503: components["responses"]["503"];
+        };
+    };
+    getAppPageWorkflowInputs: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description With `handling=strict` (RFC 7240), fields that are not known are a VALIDATION_ERROR; else the answer names them in `unknownFields`. */
+                Prefer?: components["parameters"]["Prefer"];
+            };
+            path: {
+                tenantID: string;
+                appPageID: string;
+                workflowAlias: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The inputs of a workflow of an app page */
+            200: {
+                headers: {
+                    "Preference-Applied": components["headers"]["PreferenceApplied"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "inputDefinitions": [
+                     *         {
+                     *           "key": "text"
+                     *         }
+                     *       ],
+                     *       "message": "Done"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["GetAppPageWorkflowInputsAnswer"];
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
+            409: components["responses"]["409"];
+            429: components["responses"]["429"];
+            503: components["responses"]["503"];
+        };
+    };
+    listAppPageQuestions: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description With `handling=strict` (RFC 7240), fields that are not known are a VALIDATION_ERROR; else the answer names them in `unknownFields`. */
+                Prefer?: components["parameters"]["Prefer"];
+            };
+            path: {
+                tenantID: string;
+                appPageID: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Questions of an app page */
+            200: {
+                headers: {
+                    "Preference-Applied": components["headers"]["PreferenceApplied"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "questions": [
+                     *         {
+                     *           "collectionRequestID": "01990d3e-5c00-7a10-8000-00000000000a",
+                     *           "instanceID": "01990d3e-5c00-7a10-8000-000000000009",
+                     *           "workflowAlias": "refund",
+                     *           "collectionType": "approval",
+                     *           "title": "Refund of 40 €?",
+                     *           "isOwnRun": false,
+                     *           "expiresAt": null,
+                     *           "createdAt": "2026-03-02T09:00:00.000Z"
+                     *         }
+                     *       ],
+                     *       "message": "Done"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ListAppPageQuestionsAnswer"];
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
+            409: components["responses"]["409"];
+            429: components["responses"]["429"];
+            503: components["responses"]["503"];
+        };
+    };
+    getAppPageQuestion: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description With `handling=strict` (RFC 7240), fields that are not known are a VALIDATION_ERROR; else the answer names them in `unknownFields`. */
+                Prefer?: components["parameters"]["Prefer"];
+            };
+            path: {
+                tenantID: string;
+                appPageID: string;
+                collectionRequestID: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The question of an app page */
+            200: {
+                headers: {
+                    "Preference-Applied": components["headers"]["PreferenceApplied"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "question": {
+                     *         "collectionRequestID": "01990d3e-5c00-7a10-8000-00000000000a",
+                     *         "instanceID": "01990d3e-5c00-7a10-8000-000000000009",
+                     *         "workflowAlias": "refund",
+                     *         "collectionType": "approval",
+                     *         "title": "Refund of 40 €?",
+                     *         "isOwnRun": false,
+                     *         "expiresAt": null,
+                     *         "createdAt": "2026-03-02T09:00:00.000Z",
+                     *         "status": "PENDING",
+                     *         "collectionConfig": {
+                     *           "collectionType": "approval",
+                     *           "title": "Refund of 40 €?"
+                     *         }
+                     *       },
+                     *       "message": "Done"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["GetAppPageQuestionAnswer"];
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
+            409: components["responses"]["409"];
+            429: components["responses"]["429"];
+            503: components["responses"]["503"];
+        };
+    };
+    submitAppPageQuestion: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description With `handling=strict` (RFC 7240), fields that are not known are a VALIDATION_ERROR; else the answer names them in `unknownFields`. */
+                Prefer?: components["parameters"]["Prefer"];
+            };
+            path: {
+                tenantID: string;
+                appPageID: string;
+                collectionRequestID: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "submittedData": {
+                 *         "decision": "approve"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["AppPageAnswer"];
+            };
+        };
+        responses: {
+            /** @description Result of "Answer a question of an app page" */
+            200: {
+                headers: {
+                    "Preference-Applied": components["headers"]["PreferenceApplied"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "collectionRequestID": "018f3c1e-7c1a-7b3a-9b1e-2f4d5c6b7a89",
+                     *       "message": "Done"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["SubmitAppPageQuestionAnswer"];
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
+            409: components["responses"]["409"];
+            413: components["responses"]["413"];
             429: components["responses"]["429"];
             503: components["responses"]["503"];
         };

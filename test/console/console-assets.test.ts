@@ -11,6 +11,7 @@ import { largeTests } from './browser/large.ts';
 import { listenerTests } from './browser/listeners.ts';
 import { madePageTests } from './browser/made-pages.ts';
 import { onStage } from './browser/on-stage.ts';
+import { pageViewerTests } from './browser/page-viewers.ts';
 import { peopleTests } from './browser/people.ts';
 import { settingsTests } from './browser/settings.ts';
 import { signInTests } from './browser/sign-in.ts';
@@ -21,6 +22,7 @@ await onStage('console-assets', {
   'app pages': appPageTests,
   'made pages': madePageTests,
   'panels of the builder': builderPanelTests,
+  'viewers of app pages': pageViewerTests,
   listeners: listenerTests,
   'the fleet': fleetTests,
   'the database': databaseTests,

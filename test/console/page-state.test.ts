@@ -27,7 +27,7 @@ function open(
   const opened: string[] = [];
   const pushes: ((push: Push) => void)[] = [];
   const rooms: Omit<Listening, 'onPush'>[] = [];
-  const runs: { instanceID: string | undefined; tell(state: Partial<RunState>): void }[] = [];
+  const runs: { instanceID: string | undefined; inputs: unknown; tell(state: Partial<RunState>): void }[] = [];
   let memory = remembered;
   const client: PageClient = {
     read: (wanted, onAnswer) =>
@@ -39,7 +39,7 @@ function open(
         });
       }),
     runQuery: async (queryID, inputs) => ({ data: { queryID, inputs } }),
-    watchRun({ instanceID }, onState) {
+    watchRun({ instanceID, inputs }, onState) {
       const first: RunState = {
         instanceID: instanceID ?? '',
         status: 'PENDING',
@@ -48,10 +48,11 @@ function open(
         steps: [],
         questionID: null,
       };
-      runs.push({ instanceID, tell: (state) => onState({ ...first, ...state }) });
+      runs.push({ instanceID, inputs, tell: (state) => onState({ ...first, ...state }) });
       onState(first);
       return () => undefined;
     },
+    readInputs: async (workflow) => [{ key: 'reason', type: 'string', title: JSON.stringify(workflow) }],
     upload: () => Promise.reject(new Error('not here')),
     fileAddress: async (src) => src,
     openPage: () => undefined,
@@ -459,6 +460,57 @@ describe('actions', () => {
     expect(again.remembered()).toEqual([]);
     again.page.close();
   });
+});
+
+test('inputs that read the form are asked for before a start, whose refusal leaves the form; who leaves it starts nothing', async () => {
+  const inputValues = { reason: '{{form.reason}}', note: 'Note: {{form.note}}', id: '{{event.id}}' };
+  const dataSources = [{ alias: 'decide', type: 'workflow', workflowID: 'w1', inputValues }];
+  const actions = (more: object) => ({
+    widgetConfig: {
+      events: {
+        onClick: [
+          { type: 'TRIGGER_WORKFLOW', ...more },
+          { type: 'SET_VARIABLE', key: 'after', value: 1 },
+        ],
+      },
+    },
+  });
+  const { page, runs } = open({ dataSources }, [
+    { widgetKey: widgetKey('bound'), ...actions({ alias: 'decide' }) },
+    { widgetKey: widgetKey('silent'), ...actions({ workflowID: 'w2' }) },
+    { widgetKey: widgetKey('given'), ...actions({ workflowID: 'w3', inputValues: {} }) },
+  ]);
+  const { form } = page.messages;
+  const fired = page.fire(widgetKey('bound'), 'onClick', { id: 5 });
+  await pause(5);
+  expect(runs.length).toBe(0);
+  expect(form.get()?.definitions).toEqual([
+    { key: 'reason', type: 'string', title: '{"alias":"decide"}' },
+    { key: 'note', type: 'string' },
+  ]);
+  const refused = form.get()?.start({ reason: 'late' });
+  await pause(5);
+  runs[0]?.tell({ instanceID: '', error: { code: 'VALIDATION_ERROR', message: 'args.reason: is wrong' } });
+  await expect(refused).rejects.toThrow('args.reason: is wrong');
+  expect(form.get()).not.toBeNull();
+  void form.get()?.start({ reason: 'late', note: 'now' });
+  await pause(5);
+  expect(runs[1]?.inputs).toEqual({ reason: 'late', note: 'Note: now', id: 5 });
+  runs[1]?.tell({ instanceID: 'r1' });
+  expect(await fired).toBe(true);
+  expect(form.get()).toBeNull();
+  expect(page.bindings.get('variables', 'after')).toBe(1);
+
+  // A workflow that nothing is said about is asked for all that it declares.
+  const left = page.fire(widgetKey('silent'), 'onClick');
+  await pause(5);
+  expect(form.get()?.definitions).toMatchObject([{ key: 'reason', title: '{"workflowID":"w2"}' }]);
+  form.get()?.leave();
+  expect(await left).toBe(false);
+  void page.fire(widgetKey('given'), 'onClick');
+  await pause(5);
+  expect([form.get(), runs[2]?.inputs]).toEqual([null, {}]);
+  page.close();
 });
 
 test('a start of a workflow is refused while an earlier one has had no answer, and ends with the page', async () => {

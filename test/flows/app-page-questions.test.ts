@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { tenantEntityManager } from '#api/tenant/entity-manager.ts';
 import { changeRules } from '#shared/access/policy/change.ts';
 import { newID } from '#shared/core/ids.ts';
+import type { InputDefinition } from '#shared/workflow/inputs.ts';
 import { type Cluster, startCluster } from '../support/cluster.ts';
 import { aMember, aTenant, aWorkflow, type TestTenant, type TestUser } from '../support/factories.ts';
 import { graph } from '../support/graphs.ts';
@@ -41,7 +42,11 @@ async function asking(ask: object): Promise<string> {
 
 async function aPage(workflowID: string, more: object = {}, by = tenant.creator): Promise<string> {
   const dataSources = [{ alias: 'w', type: 'workflow', workflowID }];
-  const { body } = await as(by).post('T/app-pages', { appPageTitle: 'A page', appPageConfig: { dataSources }, ...more });
+  const { body } = await as(by).post('T/app-pages', {
+    appPageTitle: 'A page',
+    appPageConfig: { dataSources },
+    ...more,
+  });
   return body.appPage.id;
 }
 
@@ -58,7 +63,8 @@ async function asked(page: string, by = viewer) {
 
 const answer = (page: string, questionID: string, by: TestUser, submittedData: object = { why: 'so' }) =>
   as(by).post(`T/app-pages/${page}/questions/${questionID}/submit`, { submittedData });
-const read = (page: string, questionID: string, by: TestUser) => as(by).get(`T/app-pages/${page}/questions/${questionID}`);
+const read = (page: string, questionID: string, by: TestUser) =>
+  as(by).get(`T/app-pages/${page}/questions/${questionID}`);
 const listed = async (page: string, by: TestUser) =>
   (await as(by).get(`T/app-pages/${page}/questions`)).body.questions.map(
     (one: { collectionRequestID: string }) => one.collectionRequestID,
@@ -124,9 +130,9 @@ test('nobody answers through a page what is not asked there of them', async () =
   expect(attempts.filter(([, { status }]) => status !== 404)).toEqual([]);
   expect(await listed(page, other)).toEqual([]);
   expect(await listed(elsewhere, viewer)).toEqual([]);
-  expect((await as(viewer).post(`T/workflows/data-collection/${questionID}/submit`, { submittedData: {} })).status).toBe(
-    403,
-  );
+  expect(
+    (await as(viewer).post(`T/workflows/data-collection/${questionID}/submit`, { submittedData: {} })).status,
+  ).toBe(403);
 
   // A page that is a draft, or binds the workflow no more, gives nothing.
   await as(tenant.creator).patch(`T/app-pages/${page}`, { isDraft: true });
@@ -175,7 +181,7 @@ test('a page gives nothing that its creator may not do any more', async () => {
 });
 
 test('a form is told what the page leaves to its viewers, and no other input', async () => {
-  const inputDefinitions = [
+  const inputDefinitions: InputDefinition[] = [
     { key: 'reason', type: 'choice', options: ['late', 'broken'], required: true, title: 'Reason' },
     { key: 'amount', type: 'number' },
     { key: 'secret', type: 'string' },

@@ -1,7 +1,9 @@
 import { type DataLine, readPageData, readWidgetFile, readWidgetsData, uploadWidgetFile } from '../client/app-pages.ts';
 import { watchBridge } from '../client/bridge.ts';
-import { readPageRun } from '../client/page-runs.ts';
+import { readPageRun, readWorkflowInputs } from '../client/page-runs.ts';
+import { queries } from '../client/queries.ts';
 import { runDataQuery } from '../client/queries-of-tenant.ts';
+import { reasonOf, referenceRead } from '../client/references.ts';
 import { getSocket, joinRoom } from '../client/socket.ts';
 import type { Answer, PageClient, Wanted } from '../page/state/client.ts';
 import { saveFile } from '../ui/save-file.ts';
@@ -112,6 +114,16 @@ export function commonClient({
         readOutput: (appPageInstanceID) =>
           readPageRun({ tenantID, appPageID: requirePage(appPageID), appPageInstanceID }),
       });
+    },
+    async readInputs(workflow) {
+      if ('alias' in workflow)
+        return readWorkflowInputs({ tenantID, appPageID: requirePage(appPageID), workflowAlias: workflow.alias });
+      const read = queries.fetchQuery(referenceRead(tenantID, 'workflow', workflow.workflowID));
+      // Who may execute a workflow may not always read it: then it starts without a form.
+      const { inputs } = await read.catch((error) =>
+        reasonOf(error) === 'hidden' ? { inputs: [] } : Promise.reject(error),
+      );
+      return Array.isArray(inputs) ? inputs : [];
     },
     upload: (file) => uploadWidgetFile(tenantID, file),
     async fileAddress(src) {

@@ -12,7 +12,7 @@ import { answerOf, anyAnswer, type QuestionForm, questionForm } from './question
 export type Answer = Schemas['CollectionSubmission']['submittedData'];
 
 interface Props {
-  request: Schemas['CollectionRequest'];
+  request: Pick<Schemas['CollectionRequest'], 'collectionConfig'>;
   send: { error: Error | null; isPending: boolean; mutate: (answer: Answer) => void };
 }
 

@@ -1,11 +1,11 @@
 import './page.css';
 import { Button, CloseButton, Group, Modal, Stack, Text } from '@mantine/core';
-import { type ComponentType, type ReactNode, useEffect, useState } from 'react';
+import { type ComponentType, type ReactNode, Suspense, useEffect, useState } from 'react';
 import { Notice } from '../ui/notice.tsx';
 import { DashboardLayout, PageLayout } from './layout/layout.tsx';
 import { createCodeSandbox } from './sandbox/code.ts';
 import type { PageClient } from './state/client.ts';
-import type { Told } from './state/messages.ts';
+import type { AskedForm, Told } from './state/messages.ts';
 import type { PageContent } from './state/page-content.ts';
 import { PageState } from './state/page-state.ts';
 import type { Memory } from './state/runs.ts';
@@ -25,19 +25,21 @@ interface Props extends Opening {
   content: PageContent;
   isDashboard?: boolean;
   Question: ComponentType<QuestionProps>;
+  /** Asks for the inputs of a workflow before it starts. */
+  InputForm: ComponentType<{ form: AskedForm }>;
   /** Another number reads all data again. */
   refreshes: number;
 }
 
 /** A page with its widgets. Another content is another page: its values begin anew. */
-export function PageView({ content, client, memory, isDashboard = false, refreshes, Question }: Props) {
+export function PageView({ content, client, memory, isDashboard = false, refreshes, Question, InputForm }: Props) {
   const page = usePageState({ content, client, memory });
   useEffect(() => {
     if (refreshes > 0) page?.sources.refreshAll();
   }, [page, refreshes]);
   if (!page) return null;
   return (
-    <PageFrame page={page} Question={Question}>
+    <PageFrame page={page} Question={Question} InputForm={InputForm}>
       {isDashboard ? <DashboardLayout /> : <PageLayout />}
       {content.widgets.length === 0 && <p className="page-nothing">This page has no widgets yet.</p>}
     </PageFrame>
@@ -61,20 +63,20 @@ export function usePageState({ content, client, memory, isStill = false }: Openi
   return page;
 }
 
-interface FrameProps {
+interface FrameProps extends Pick<Props, 'Question' | 'InputForm'> {
   page: PageState;
-  Question: ComponentType<QuestionProps>;
   children: ReactNode;
 }
 
 /** What the layout of a page is drawn in, with the messages and questions of its actions. */
-export function PageFrame({ page, Question, children }: FrameProps) {
+export function PageFrame({ page, Question, InputForm, children }: FrameProps) {
   return (
     <PageContext value={page}>
       <QuestionContext value={Question}>
         <div className="page">{children}</div>
         <ToldThings />
         <Confirmation />
+        <Inputs Form={InputForm} />
       </QuestionContext>
     </PageContext>
   );
@@ -130,5 +132,16 @@ function Confirmation() {
         </Group>
       </Stack>
     </Modal>
+  );
+}
+
+function Inputs({ Form }: { Form: Props['InputForm'] }) {
+  const form = useStore(usePage().messages.form);
+  return (
+    form && (
+      <Suspense>
+        <Form form={form} />
+      </Suspense>
+    )
   );
 }

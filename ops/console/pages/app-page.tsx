@@ -1,8 +1,8 @@
 import { Button, Skeleton } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useLocation, useNavigate, useParams } from '@tanstack/react-router';
-import { useMemo, useState } from 'react';
-import { Question } from '../apps/lazy-question.ts';
+import { lazy, Suspense, useMemo, useState } from 'react';
+import { InputForm, Question } from '../apps/lazy-forms.ts';
 import { memoryOf } from '../apps/memory.ts';
 import { appPageClient } from '../apps/page-client.ts';
 import { paramsOf } from '../apps/view.ts';
@@ -10,11 +10,17 @@ import { appPageContentRead } from '../client/app-pages.ts';
 import { errorInPlaceOf } from '../client/error-in-place.ts';
 import { meRead } from '../client/reads.ts';
 import { useAsOpenPage } from '../open-page/open-page.ts';
+import { whenServed } from '../client/when-served.ts';
 import { PageView } from '../page/view.tsx';
 import { Icon } from '../ui/icon.tsx';
+import { isObject } from '../ui/is-object.ts';
 import { Notice } from '../ui/notice.tsx';
 import { PageTitle } from '../ui/page.tsx';
 import { Problem } from '../ui/problem.tsx';
+
+const QuestionsOfPage = lazy(() =>
+  whenServed(() => import('../apps/questions-of-page.tsx')).then(({ QuestionsOfPage: one }) => ({ default: one })),
+);
 
 /** An app page, as its viewers see it. */
 export function AppPagePage() {
@@ -74,7 +80,17 @@ export function AppPagePage() {
       )}
       {error && <Problem error={error} onRetry={() => void read.refetch()} />}
       {!content && !error && <Skeleton h={320} />}
-      {content && !error && <PageView {...{ content, client, memory, refreshes, Question }} />}
+      {content && !error && startsWorkflows(content.config) && (
+        <Suspense>
+          <QuestionsOfPage tenantID={tenantID} appPageID={appPageID} />
+        </Suspense>
+      )}
+      {content && !error && <PageView {...{ content, client, memory, refreshes, Question, InputForm }} />}
     </>
   );
+}
+
+/** Only runs of workflows ask. */
+function startsWorkflows({ dataSources }: Readonly<Record<string, unknown>>): boolean {
+  return Array.isArray(dataSources) && dataSources.some((one) => isObject(one) && one.type === 'workflow');
 }

@@ -2,7 +2,7 @@ import { Button, Skeleton } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useLocation, useNavigate, useParams } from '@tanstack/react-router';
 import { useMemo, useState } from 'react';
-import { Question } from '../apps/lazy-question.ts';
+import { InputForm, Question } from '../apps/lazy-forms.ts';
 import { memoryOf } from '../apps/memory.ts';
 import { dashboardClient } from '../apps/page-client.ts';
 import { paramsOf } from '../apps/view.ts';
@@ -65,7 +65,7 @@ export function DashboardPage() {
       </PageTitle>
       {error && <Problem error={error} onRetry={() => void read.refetch()} />}
       {!content && !error && <Skeleton h={320} />}
-      {content && !error && <PageView {...{ content, client, memory, refreshes, Question }} isDashboard />}
+      {content && !error && <PageView {...{ content, client, memory, refreshes, Question, InputForm }} isDashboard />}
     </>
   );
 }

@@ -1,7 +1,10 @@
 import type { Schemas } from '../client/types.ts';
 
 /** The subject of a question, in the words of its node. */
-export function questionTitle({ collectionConfig, nodeID }: Schemas['CollectionRequest']): string {
+export function questionTitle({
+  collectionConfig,
+  nodeID = 'Question',
+}: Pick<Schemas['CollectionRequest'], 'collectionConfig'> & { nodeID?: string }): string {
   const { title } = collectionConfig;
   return typeof title === 'string' && title !== '' ? title : nodeID;
 }

@@ -2,7 +2,17 @@ import { type Expression, readExpression, readPath } from '#shared/workflow/temp
 import { filters } from './filters.ts';
 
 /** The first names of expressions of a page. `state` is another word for `variables`. */
-export const roots = ['queries', 'workflows', 'variables', 'widgets', 'viewer', 'page', 'event', 'row'] as const;
+export const roots = [
+  'queries',
+  'workflows',
+  'variables',
+  'widgets',
+  'viewer',
+  'page',
+  'event',
+  'row',
+  'form',
+] as const;
 export type Root = (typeof roots)[number];
 
 /** A name that an expression reads: a root, and the first key behind it; without a key all of the root. */

@@ -5,6 +5,7 @@ import type { Messages, Tone } from './messages.ts';
 import type { Runs } from './runs.ts';
 import { safeAddress } from './safe-address.ts';
 import type { Sources } from './sources.ts';
+import { startWorkflow } from './start-workflow.ts';
 
 type Values = Readonly<Record<string, unknown>>;
 type Action = Values;
@@ -17,9 +18,9 @@ export interface ActingPage {
   runs: Runs;
   setVariable(key: string, value: unknown): void;
   aliasOf(type: 'query' | 'workflow', id: string): string | undefined;
-  workflowInputs(alias: string, event: unknown): Promise<Values>;
+  workflowInputs(alias: string): Values;
   callMethod(nameOrKey: string, method: string, depth: number): void;
-  messages: Pick<Messages, 'tell' | 'ask'>;
+  messages: Pick<Messages, 'tell' | 'ask' | 'askInputs'>;
 }
 
 /** The page, the widget and the event of an action. */
@@ -32,8 +33,13 @@ interface Doing {
   depth: number;
 }
 
+/** Its own inputs of a workflow, whose expressions may read the form that is asked for first. */
+interface Written {
+  readonly inputValues?: unknown;
+}
+
 /** Answers with more of the event for the actions behind it, or false where these are not done. */
-type Doer = (action: Action, doing: Doing) => Promise<object | false | undefined>;
+type Doer = (action: Action, doing: Doing, written: Written) => Promise<object | false | undefined>;
 
 /** Does the actions of an event, one after the other. The first that fails is told, and those behind it are left: false. */
 export async function runActions(actions: readonly unknown[], doing: Doing): Promise<boolean> {
@@ -52,14 +58,16 @@ export async function runActions(actions: readonly unknown[], doing: Doing): Pro
 }
 
 async function runAction(given: Action, doing: Doing): Promise<object | false | undefined> {
-  const { value, faults } = await doing.page.bindings.once(given, { event: doing.event });
+  const isLater = given.type === 'TRIGGER_WORKFLOW' && isObject(given.inputValues);
+  const now = isLater ? { ...given, inputValues: undefined } : given;
+  const { value, faults } = await doing.page.bindings.once(now, { event: doing.event });
   const [fault] = faults;
   if (fault) throw new Error(`{{${fault.source}}} ${fault.message}`);
   const action = isObject(value) ? value : {};
   const type = String(action.type);
   const doer = Object.hasOwn(doers, type) ? doers[type] : undefined;
   if (!doer) throw new Error(`There is no action “${type}”`);
-  return doer(action, doing);
+  return doer(action, doing, given);
 }
 
 const doers: Readonly<Record<string, Doer>> = {
@@ -80,14 +88,16 @@ const doers: Readonly<Record<string, Doer>> = {
     return { result: (await page.client.runQuery(id, valuesOf(inputValues))).data };
   },
 
-  async TRIGGER_WORKFLOW({ workflowID, alias, inputValues }, { page, widgetKey, event }) {
+  async TRIGGER_WORKFLOW({ workflowID, alias, inputValues }, { page, widgetKey, event }, written) {
     const known = typeof alias === 'string' && alias !== '' ? alias : undefined;
     const id = known === undefined ? textOf(workflowID, 'the alias or the id of a workflow') : '';
     const bound = known ?? page.aliasOf('workflow', id);
-    const inputs = { ...(bound !== undefined && (await page.workflowInputs(bound, event))), ...valuesOf(inputValues) };
+    const own = isObject(written.inputValues) ? written.inputValues : inputValues;
+    const isSilent = bound === undefined && !isObject(own);
+    const inputs = isSilent ? undefined : { ...(bound !== undefined && page.workflowInputs(bound)), ...valuesOf(own) };
     const workflow = bound === undefined ? { workflowID: id } : { alias: bound };
-    const { instanceID } = await page.runs.start({ widgetKey, workflow, inputs });
-    return { instanceID };
+    const started = await startWorkflow(page, { widgetKey, workflow, inputs, event });
+    return started ? { instanceID: started.instanceID } : false;
   },
 
   async CALL_WIDGET_METHOD({ widgetKey, method }, { page, depth }) {

@@ -13,10 +13,19 @@ export interface Asked {
   answer(isYes: boolean): void;
 }
 
+/** A form whose values start a run. */
+export interface AskedForm {
+  definitions: readonly unknown[];
+  /** Rejects if the start is refused: the form stays. */
+  start(values: Readonly<Record<string, unknown>>): Promise<void>;
+  leave(): void;
+}
+
 /** A page's messages to the person who looks at it, and its questions. */
 export class Messages {
   readonly told: Store<readonly Told[]> = createStore<readonly Told[]>([]);
   readonly asked: Store<Asked | null> = createStore<Asked | null>(null);
+  readonly form: Store<AskedForm | null> = createStore<AskedForm | null>(null);
   #last = 0;
 
   tell(tone: Tone, text: string): void {
@@ -38,6 +47,26 @@ export class Messages {
         resolve(isYes);
       };
       this.asked.set({ question: question.slice(0, 2_000), answer });
+    });
+  }
+
+  /** Shows a form until its values have started something, whose answer this is; null: the person has left it. */
+  askInputs<T>(
+    definitions: AskedForm['definitions'],
+    start: (values: Parameters<AskedForm['start']>[0]) => Promise<T>,
+  ) {
+    this.form.get()?.leave();
+    return new Promise<T | null>((resolve) => {
+      const end = (result: T | null) => {
+        if (this.form.get() === form) this.form.set(null);
+        resolve(result);
+      };
+      const form: AskedForm = {
+        definitions,
+        start: async (values) => end(await start(values)),
+        leave: () => end(null),
+      };
+      this.form.set(form);
     });
   }
 }

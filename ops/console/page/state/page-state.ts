@@ -83,6 +83,7 @@ export class PageState {
 
   close(): void {
     this.#events.close();
+    this.messages.form.get()?.leave();
     this.#pushes.close();
     for (const end of this.#followed.values()) end();
     this.sources.close();
@@ -133,14 +134,11 @@ export class PageState {
     return this.#bound().find((one) => one.type === type && one[field] === id)?.alias as string | undefined;
   }
 
-  /** The inputs of a workflow that the page leaves open, at an event. */
-  async workflowInputs(alias: string, event: unknown): Promise<Values> {
+  /** The inputs that the page gives a workflow, with their expressions. */
+  workflowInputs(alias: string): Values {
     const bound = this.#bound().find((one) => one.type === 'workflow' && one.alias === alias);
     if (!bound) throw new Error(`This page has no workflow “${alias}”`);
-    const { value, faults } = await this.bindings.once(isObject(bound.inputValues) ? bound.inputValues : {}, { event });
-    const [fault] = faults;
-    if (fault) throw new Error(`{{${fault.source}}} ${fault.message}`);
-    return isObject(value) ? Object.fromEntries(Object.entries(value).filter(([, one]) => one !== undefined)) : {};
+    return isObject(bound.inputValues) ? bound.inputValues : {};
   }
 
   #bound(): Values[] {

@@ -5,3 +5,8 @@ import { whenServed } from '../client/when-served.ts';
 export const Question = lazy(() =>
   whenServed(() => import('./question.tsx')).then(({ Question: one }) => ({ default: one })),
 );
+
+/** As is the form before a workflow starts. */
+export const InputForm = lazy(() =>
+  whenServed(() => import('./input-form.tsx')).then(({ InputForm: one }) => ({ default: one })),
+);

@@ -1,0 +1,91 @@
+import { expect, test } from 'vitest';
+import { aMember, aWidget, aWorkflow } from '#test/support/factories.ts';
+import { graph } from '#test/support/graphs.ts';
+import { expectAccessible, type Stage } from './stage.ts';
+
+/** What viewers do with a page who may read it, and nothing else. */
+export function pageViewerTests(stage: () => Stage): void {
+  test('a viewer fills in the form made from the inputs of a workflow, answers its form, and another approves it on a telephone', async () => {
+    const { cluster, tenant, open, faults } = stage();
+    const clerk = await aMember(cluster, { tenant, can: ['appPage.read', 'appPage.list'] });
+    const chief = await aMember(cluster, { tenant, can: ['appPage.read', 'appPage.list'] });
+    const workflow = await aWorkflow(cluster, {
+      ...{ tenant, title: 'Refund' },
+      options: {
+        inputDefinitions: [
+          { key: 'reason', title: 'Reason', type: 'choice', options: ['late', 'broken'], required: true },
+          { key: 'amount', title: 'Amount', type: 'number', required: true },
+          { key: 'order', type: 'integer', required: true },
+        ],
+      },
+      ...graph(
+        {
+          start: { type: 'start' },
+          ask: {
+            type: 'dataCollection',
+            title: 'Which account?',
+            fields: [{ key: 'iban', label: 'IBAN', required: true }],
+          },
+          approve: { type: 'approval', title: 'Pay {{ctx.input.amount}} €?', approvers: [chief.id] },
+          end: { type: 'end', outputParameters: [{ name: 'order', sourceVariable: '{{ctx.input.order}}' }] },
+        },
+        ['start>ask', 'ask:output>approve', 'approve:approved>end'],
+      ),
+    });
+    const events = { onClick: [{ type: 'TRIGGER_WORKFLOW', alias: 'refund' }] };
+    const { id: widgetID } = await aWidget(cluster, {
+      ...{ tenant, type: 'button' },
+      config: { properties: { label: 'Refund' }, events } as never,
+    });
+    const inputValues = { reason: '{{form.reason}}', amount: '{{form.amount}}', order: '{{page.params.order}}' };
+    const { body } = await cluster
+      .as(tenant.creator)
+      .in(tenant)
+      .post('T/app-pages', {
+        appPageTitle: 'Refunds',
+        appPageConfig: {
+          widgets: [`widget_${widgetID}_refund`],
+          dataSources: [{ alias: 'refund', type: 'workflow', workflowID: workflow.id, inputValues }],
+        },
+      });
+    const at = `/pages/${body.appPage.id}?order=7`;
+
+    const page = await open(clerk, { at });
+    await page.getByRole('button', { name: 'Refund' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Before it starts' });
+    await dialog.getByRole('textbox', { name: 'Amount' }).fill('40');
+    expect(await dialog.getByText('order', { exact: true }).count()).toBe(0);
+    await dialog.getByRole('button', { name: 'Start' }).click();
+    // A refused start leaves what was entered.
+    await dialog.getByText('reason: is required').waitFor();
+    await expectAccessible(page, { name: 'page-input-form', shows: 'Before it starts' });
+    await dialog
+      .getByRole('textbox', { name: 'Reason' })
+      .or(dialog.getByRole('combobox', { name: 'Reason' }))
+      .first()
+      .click();
+    await page.getByRole('option', { name: 'broken' }).click();
+    await dialog.getByRole('button', { name: 'Start' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    const run = page.locator('.page-run');
+    await run.getByRole('textbox', { name: 'IBAN' }).fill('DE1');
+    await run.getByRole('button', { name: 'Send' }).click();
+    await run.getByText('It waits for the answer of somebody else.').waitFor();
+
+    const phone = await open(chief, { at, prepare: (one) => one.setViewportSize({ width: 400, height: 800 }) });
+    const waiting = phone.getByRole('region', { name: 'Waiting for your answer' });
+    await waiting.getByText('Pay 40 €?').click();
+    await expectAccessible(phone, { name: 'page-question', shows: '1 question waits for your answer' });
+    await waiting.getByRole('button', { name: 'Accept' }).click();
+    await waiting.waitFor({ state: 'detached' });
+    await run.getByText('Completed').waitFor();
+    const { rows } = await cluster.pool.query('select input, output from workflow_instance where workflow_id = $1', [
+      workflow.id,
+    ]);
+    expect(rows).toMatchObject([{ input: { reason: 'broken', amount: 40, order: 7 }, output: { order: 7 } }]);
+    expect(faults.filter((fault) => !/status of 40[034]/.test(fault))).toEqual([]);
+    faults.length = 0;
+    await page.close();
+    await phone.close();
+  });
+}
