@@ -106,6 +106,7 @@ const startsRuns: ReadonlySet<string> = new Set([
   'createCronBackfill',
   'sendWorkflowEvent',
   'submitCollectionRequest',
+  'submitAppPageQuestion',
   'redriveListenerEvent',
   'redriveListenerEvents',
   'replayListenerEvent',

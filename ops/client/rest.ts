@@ -3692,7 +3692,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/v1/tenants/{tenantID}/app-pages/{appPageID}/questions/{collectionRequestID}": {
+    "/api/v1/tenants/{tenantID}/app-pages/{appPageID}/questions/{appPageQuestionID}": {
         parameters: {
             query?: never;
             header?: never;
@@ -3714,7 +3714,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/v1/tenants/{tenantID}/app-pages/{appPageID}/questions/{collectionRequestID}/submit": {
+    "/api/v1/tenants/{tenantID}/app-pages/{appPageID}/questions/{appPageQuestionID}/submit": {
         parameters: {
             query?: never;
             header?: never;
@@ -6670,6 +6670,18 @@ export interface components {
         };
         /**
          * @example {
+         *       "key": "reason",
+         *       "type": "string",
+         *       "required": true
+         *     }
+         */
+        AppPageInput: {
+            key: string;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * @example {
          *       "inputValues": {
          *         "day": "2026-03-02"
          *       }
@@ -6742,26 +6754,7 @@ export interface components {
             createdAt: string;
             /** @enum {string} */
             status: "PENDING" | "COMPLETED" | "EXPIRED" | "CANCELLED";
-            collectionConfig: {
-                collectionType: string;
-                title?: string;
-                description?: string;
-                /** @description As the node has them; empty if there is a schema */
-                fields?: {
-                    [key: string]: unknown;
-                }[];
-                /** @description JSON Schema of `submittedData` */
-                formSchema?: {
-                    [key: string]: unknown;
-                };
-                formUischema?: {
-                    [key: string]: unknown;
-                };
-                approveLabel?: string;
-                rejectLabel?: string;
-                cancelLabel?: string;
-                requireComment?: boolean;
-            };
+            collectionConfig: components["schemas"]["ShownForm"];
         };
         /**
          * @example {
@@ -11370,11 +11363,7 @@ export interface components {
             success: true;
             unknownFields?: components["schemas"]["UnknownFields"];
             unknownFieldCount?: components["schemas"]["UnknownFieldCount"];
-            inputDefinitions: ({
-                key: string;
-            } & {
-                [key: string]: unknown;
-            })[];
+            inputDefinitions: components["schemas"]["AppPageInput"][];
             /**
              * @description What was done, for people
              * @example Done
@@ -14908,6 +14897,26 @@ export interface components {
             shadow: components["schemas"]["ComparedRun"];
             /** @description Null while one of them goes on: ask again with the `instanceID` of the shadow */
             diff: components["schemas"]["RunsDiff"] | null;
+        };
+        ShownForm: {
+            collectionType: string;
+            title?: string;
+            description?: string;
+            /** @description As the node has them; empty if there is a schema */
+            fields?: {
+                [key: string]: unknown;
+            }[];
+            /** @description JSON Schema of `submittedData` */
+            formSchema?: {
+                [key: string]: unknown;
+            };
+            formUischema?: {
+                [key: string]: unknown;
+            };
+            approveLabel?: string;
+            rejectLabel?: string;
+            cancelLabel?: string;
+            requireComment?: boolean;
         };
         /**
          * @example {
@@ -33647,7 +33656,9 @@ export interface operations {
                      *       "success": true,
                      *       "inputDefinitions": [
                      *         {
-                     *           "key": "text"
+                     *           "key": "reason",
+                     *           "type": "string",
+                     *           "required": true
                      *         }
                      *       ],
                      *       "message": "Done"
@@ -33727,7 +33738,7 @@ export interface operations {
             path: {
                 tenantID: string;
                 appPageID: string;
-                collectionRequestID: string;
+                appPageQuestionID: string;
             };
             cookie?: never;
         };
@@ -33783,7 +33794,7 @@ export interface operations {
             path: {
                 tenantID: string;
                 appPageID: string;
-                collectionRequestID: string;
+                appPageQuestionID: string;
             };
             cookie?: never;
         };

@@ -102,9 +102,9 @@ export const allowedNames: readonly AllowedName[] = [
   { names: /^isSpread$|^spread$/, why: 'spread over branches, and the spread operator' },
   { names: /^lane$|^held$/, files: ['workers/process/metrics.ts'], why: 'labels of published metrics' },
   {
-    names: /^(Held(Permissions|Query|AssetPermission)?|ShownToHolder)$/,
-    files: ['api/resources/roles/', 'api/resources/collection-requests/'],
-    why: 'published names of schemas, and the holder of a link',
+    names: /^Held(Permissions|Query|AssetPermission)?$/,
+    files: ['api/resources/roles/'],
+    why: 'published names of schemas',
   },
   { names: /judge/i, files: ['test/chaos/'], why: 'the judge of a chaos run' },
   { names: /^handling$/, why: 'the error handling of a node, and a value of the header Prefer' },

@@ -201,6 +201,7 @@ const changingNoAsset: Record<string, string> = {
   'post /api/v1/tenants/:tenantID/workflows/instances/:instanceID/rerun': ofRuns,
   'post /api/v1/tenants/:tenantID/workflows/instances/:instanceID/rerun/preview': startsNothing,
   'post /api/v1/tenants/:tenantID/workflows/data-collection/:collectionRequestID/submit': ofRuns,
+  'post /api/v1/tenants/:tenantID/app-pages/:appPageID/questions/:appPageQuestionID/submit': ofRuns,
   'post /api/v1/tenants/:tenantID/workflows/deliveries/:deliveryID/redeliver': ofRuns,
   'delete /api/v1/tenants/:tenantID/workflows/instances/:instanceID/stop': ofRuns,
   'delete /api/v1/tenants/:tenantID/workflows/batches/:batchID/stop': ofRuns,
@@ -258,6 +259,7 @@ const reasonsWithoutKey: Record<string, string> = {
   'post /api/v1/tenants/:tenantID/listeners/:listenerID/events/purge':
     'repeated, it finds no event in that state any more',
   'post /api/v1/tenants/:tenantID/workflows/data-collection/:collectionRequestID/submit': 'the first answer counts',
+  'post /api/v1/tenants/:tenantID/app-pages/:appPageID/questions/:appPageQuestionID/submit': 'the first answer counts',
   'post /api/v1/tenants/:tenantID/listeners/:listenerID/test-delivery':
     'each is a delivery of its own, as those of senders are',
   'post /webhooks/v1/inbound/:tenantID/:pathSuffix':

@@ -25,7 +25,7 @@ afterAll(() => cluster[Symbol.asyncDispose]());
 const as = (user: TestUser) => cluster.as(user).in(tenant);
 
 /** A workflow that asks first. */
-async function asking(ask: object): Promise<string> {
+async function aQuestion(ask: object): Promise<string> {
   const { id } = await aWorkflow(cluster, {
     tenant,
     ...graph(
@@ -71,7 +71,7 @@ const listed = async (page: string, by: TestUser) =>
   );
 
 test('a viewer answers the form of a run that the viewer has started through the page, once', async () => {
-  const page = await aPage(await asking({ outputVariable: 'given' }));
+  const page = await aPage(await aQuestion({ outputVariable: 'given' }));
   const { instanceID, questionID } = await asked(page);
 
   expect((await as(viewer).get(`T/app-pages/${page}/questions`)).body.questions).toMatchObject([
@@ -94,11 +94,11 @@ test('a viewer answers the form of a run that the viewer has started through the
 });
 
 test('nobody answers through a page what is not asked there of them', async () => {
-  const workflow = await asking({});
+  const workflow = await aQuestion({});
   const page = await aPage(workflow);
   const { questionID } = await asked(page);
   const elsewhere = await aPage(workflow);
-  const unbound = await aPage(await asking({}));
+  const unbound = await aPage(await aQuestion({}));
   const strange = await aTenant(cluster);
   const theirs = await cluster.as(strange.creator).in(strange).post('T/app-pages', {
     appPageTitle: 'Theirs',
@@ -147,7 +147,7 @@ test('nobody answers through a page what is not asked there of them', async () =
 
 test('an approval is for the viewer whom it names, and not for the one who asks for it', async () => {
   const labels = { type: 'approval', title: 'Pay?', outputVariable: 'given' };
-  const page = await aPage(await asking({ ...labels, approvers: [other.id] }));
+  const page = await aPage(await aQuestion({ ...labels, approvers: [other.id] }));
   const { questionID, instanceID } = await asked(page);
   expect([await listed(page, viewer), await listed(page, other)]).toEqual([[], [questionID]]);
   const approve = { decision: 'approve' };
@@ -158,7 +158,7 @@ test('an approval is for the viewer whom it names, and not for the one who asks 
   );
 
   // One that names nobody is for those who may execute the workflow.
-  const open = await aPage(await asking(labels));
+  const open = await aPage(await aQuestion(labels));
   const own = await asked(open);
   expect([
     (await answer(open, own.questionID, viewer, approve)).status,
@@ -168,7 +168,7 @@ test('an approval is for the viewer whom it names, and not for the one who asks 
 });
 
 test('a page gives nothing that its creator may not do any more', async () => {
-  const workflow = await asking({});
+  const workflow = await aQuestion({});
   const rules = [{ object: `workflow:${workflow}`, action: 'execute' as const }];
   const author = await aMember(cluster, { tenant, can: ['appPage.create', 'appPage.read'], rules });
   const page = await aPage(workflow, {}, author);
@@ -183,8 +183,8 @@ test('a page gives nothing that its creator may not do any more', async () => {
 test('a form is told what the page leaves to its viewers, and no other input', async () => {
   const inputDefinitions: InputDefinition[] = [
     { key: 'reason', type: 'choice', options: ['late', 'broken'], required: true, title: 'Reason' },
-    { key: 'amount', type: 'number' },
-    { key: 'secret', type: 'string' },
+    { key: 'amount', type: 'number', required: false },
+    { key: 'secret', type: 'string', required: false },
   ];
   const { id } = await aWorkflow(cluster, { tenant, options: { inputDefinitions } });
   const inputValues = { reason: '{{form.reason}}', amount: 40 };

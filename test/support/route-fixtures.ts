@@ -247,6 +247,15 @@ const params: Record<string, MakeParam> = {
     const { appPages } = (await api.get('T/app-pages?limit=1')).body;
     return (await api.post(`T/app-pages/${appPages[0].id}/workflows/${alias}/execute`)).body.instanceID;
   },
+  appPageQuestionID: async (cluster, tenant) => {
+    const id = newID();
+    await cluster.context.pool.query(
+      `insert into collection_request (id, tenant_id, instance_id, node_id, collection_type, collection_config)
+       values ($1, $2, $3, 'ask', 'form', '{"collectionType": "form"}')`,
+      [id, tenant.id, await paramFixture('appPageInstanceID')(cluster, tenant)],
+    );
+    return id;
+  },
   workflowAlias: (cluster, tenant) => anAlias(cluster, tenant, 'workflow'),
   notificationID: async (cluster, tenant) => {
     const { rows } = await cluster.context.pool.query<{ id: string }>(
@@ -414,6 +423,9 @@ const bodies: Record<string, unknown> = {
   'post /api/v1/tenants/:tenantID/workflows/test': chain(),
   'patch /api/v1/tenants/:tenantID/workflows/:workflowID/versions/:versionID': { label: 'First' },
   'post /api/v1/tenants/:tenantID/workflows/data-collection/:collectionRequestID/submit': { submittedData: { a: 1 } },
+  'post /api/v1/tenants/:tenantID/app-pages/:appPageID/questions/:appPageQuestionID/submit': {
+    submittedData: { a: 1 },
+  },
   'post /api/v1/tenants/:tenantID/cronjobs': { ...aCronJob, cronJobConfig: { workflowID: '{workflowID}' } },
   'post /api/v1/tenants/:tenantID/cronjobs/:cronJobID/backfills': { from: '2026-01-01T00:00:00Z' },
   'post /api/v1/tenants/:tenantID/cronjobs/preview': { cronJobSchedule: '0 9 * * *' },

@@ -7,7 +7,7 @@ import { ShownForm } from '../../questions/shown-form.ts';
 import { openQuestion } from './open-question.ts';
 import { PageQuestion, PageQuestionID } from './question-schemas.ts';
 
-const path = '/app-pages/:appPageID/questions/:collectionRequestID';
+const path = '/app-pages/:appPageID/questions/:appPageQuestionID';
 
 export const readPageQuestion = tenantRoute({
   name: 'getAppPageQuestion',

@@ -19,12 +19,12 @@ export interface Answering extends Viewing {
 export async function openQuestion(
   { identity, ...viewing }: Answering,
   context: Pick<ApiContext, 'pool' | 'access'>,
-  { appPageID, collectionRequestID }: { appPageID: string; collectionRequestID: string },
+  { appPageID, appPageQuestionID }: { appPageID: string; appPageQuestionID: string },
 ) {
   const { em, tenantID, caller } = viewing;
   const { page, mayCreator } = await openPage(viewing, context, appPageID);
   requireNoDraft(page);
-  const request = await em.findOne(CollectionRequest, { id: collectionRequestID });
+  const request = await em.findOne(CollectionRequest, { id: appPageQuestionID });
   const fields = ['workflowID', 'status', 'caller'] as const;
   const run = request && (await em.findOne(WorkflowInstance, { id: request.instanceID }, { fields }));
   const isOfPage = run?.caller.origin === 'appPage' && run.caller.originID === page.id;
@@ -49,7 +49,7 @@ function isFor(
   return Array.isArray(approvers) && viewer.names.some((name) => approvers.includes(name));
 }
 
-/** What a viewer may not answer is not there for them, so that ids tell nothing. */
+/** Questions of others are not there for a viewer, so that ids tell nothing. */
 function unknown(): AppError {
   return new AppError('NOT_FOUND', 'Question not found');
 }

@@ -3,7 +3,7 @@ import { idOf } from '#shared/core/schema/reference.ts';
 import { exampleIDs } from '../../http/fields/example-ids.ts';
 import { ShownForm } from '../../questions/shown-form.ts';
 
-export const PageQuestionID = z.object({ appPageID: idOf('appPage'), collectionRequestID: idOf('question') });
+export const PageQuestionID = z.object({ appPageID: idOf('appPage'), appPageQuestionID: idOf('question') });
 
 const exampleSummary = {
   collectionRequestID: exampleIDs.collectionRequestID,

@@ -7,6 +7,11 @@ import { findPublished } from './new-run.ts';
 import { bindingIn, creatorDenied, openPage, requireNoDraft } from './open-page.ts';
 import { WorkflowAlias } from './run-schemas.ts';
 
+const PageInput = looseObject({ key: z.string() }).meta({
+  id: 'AppPageInput',
+  examples: [{ key: 'reason', type: 'string', required: true }],
+});
+
 export const readPageWorkflowInputs = tenantRoute({
   name: 'getAppPageWorkflowInputs',
   method: 'get',
@@ -17,10 +22,7 @@ export const readPageWorkflowInputs = tenantRoute({
   permission: 'appPage.read',
   object: ({ params }) => `appPage:${params.appPageID}`,
   params: WorkflowAlias,
-  response: z.object({
-    inputDefinitions: z.array(looseObject({ key: z.string() })),
-    message: Message,
-  }),
+  response: z.object({ inputDefinitions: z.array(PageInput), message: Message }),
   errors: ['409'],
 
   async handle({ params: { appPageID, workflowAlias }, em, tenantID, caller }, context) {

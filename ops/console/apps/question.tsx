@@ -15,7 +15,7 @@ export function Question({ questionID }: { questionID: string }) {
   const { tenantID = '', appPageID } = useParams({ strict: false });
   const may = useMay();
   const queries = useQueryClient();
-  const ids = { tenantID, appPageID: appPageID ?? '', collectionRequestID: questionID };
+  const ids = { tenantID, appPageID: appPageID ?? '', appPageQuestionID: questionID };
   const ofPage = useQuery({ ...pageQuestionRead(ids), enabled: appPageID !== undefined });
   const isOfInbox = appPageID === undefined || isRefusal(ofPage.error);
   const mayRead = isOfInbox && (may('workflow.read') || may('workflow.execute'));
@@ -62,7 +62,7 @@ export function Question({ questionID }: { questionID: string }) {
   );
 }
 
-/** What is not for this viewer is told as if it were not there; a draft answers nothing. */
+/** A question that is not for this viewer is answered as if it were not there; a draft answers nothing. */
 function isRefusal(error: Error | null): boolean {
   return error instanceof APIError && [403, 404, 409].includes(error.status);
 }

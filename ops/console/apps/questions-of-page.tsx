@@ -8,7 +8,7 @@ import { Question } from './lazy-forms.ts';
 /** How often a page that is in view looks for questions of others' runs. */
 const EVERY_MS = 30_000;
 
-/** What runs of this page, also those of others, ask the viewer: above the page, each folded. */
+/** Questions of runs of this page, also of others' runs, to the viewer: above the page, each folded. */
 export function QuestionsOfPage(ids: { tenantID: string; appPageID: string }) {
   const { data: questions = [] } = useQuery({ ...pageQuestionsRead(ids), refetchInterval: EVERY_MS });
   if (questions.length === 0) return null;

@@ -9,7 +9,7 @@ interface PageIDs {
   appPageID: string;
 }
 
-/** What the workflow that a page binds declares about the inputs that the page leaves to its viewers. */
+/** The declaration of the workflow that a page binds, of the inputs that the page leaves to its viewers. */
 export async function readWorkflowInputs(path: PageIDs & { workflowAlias: string }): Promise<readonly unknown[]> {
   const route = `${PAGE}/workflows/{workflowAlias}/inputs` as const;
   return (await body(rest.GET(route, { params: { path } }))).inputDefinitions;
@@ -23,18 +23,15 @@ export function pageQuestionsRead(path: PageIDs) {
   });
 }
 
-export function pageQuestionRead(path: PageIDs & { collectionRequestID: string }) {
+export function pageQuestionRead(path: PageIDs & { appPageQuestionID: string }) {
   return queryOptions({
     queryKey: ['page-question', path],
-    queryFn: async () =>
-      (await body(rest.GET(`${PAGE}/questions/{collectionRequestID}`, { params: { path } }))).question,
+    queryFn: async () => (await body(rest.GET(`${PAGE}/questions/{appPageQuestionID}`, { params: { path } }))).question,
   });
 }
 
-export function answerPageQuestion(path: PageIDs & { collectionRequestID: string }, submittedData: Answer) {
-  return body(
-    rest.POST(`${PAGE}/questions/{collectionRequestID}/submit`, { params: { path }, body: { submittedData } }),
-  );
+export function answerPageQuestion(path: PageIDs & { appPageQuestionID: string }, submittedData: Answer) {
+  return body(rest.POST(`${PAGE}/questions/{appPageQuestionID}/submit`, { params: { path }, body: { submittedData } }));
 }
 
 type Answer = Schemas['CollectionSubmission']['submittedData'];

@@ -3,7 +3,7 @@ import { aMember, aWidget, aWorkflow } from '#test/support/factories.ts';
 import { graph } from '#test/support/graphs.ts';
 import { expectAccessible, type Stage } from './stage.ts';
 
-/** What viewers do with a page who may read it, and nothing else. */
+/** Pages in the hands of viewers who may read them, and nothing else. */
 export function pageViewerTests(stage: () => Stage): void {
   test('a viewer fills in the form made from the inputs of a workflow, answers its form, and another approves it on a telephone', async () => {
     const { cluster, tenant, open, faults } = stage();

@@ -84,7 +84,7 @@ export interface PageClient {
   runQuery(queryID: string, inputValues: Readonly<Record<string, unknown>>): Promise<QueryAnswer>;
   /** Starts a run, or goes on watching one, and tells what becomes of it, also after a lost connection. The answer ends that. */
   watchRun(target: RunTarget & { instanceID?: string | undefined }, onState: (state: RunState) => void): () => void;
-  /** What the workflow declares about the inputs that a viewer may give, for a form. */
+  /** The declaration of the inputs of a workflow that a viewer may give, for a form. */
   readInputs(workflow: RunTarget['workflow']): Promise<readonly unknown[]>;
   upload(file: File): Promise<{ url: string; filePath: string; fileName: string }>;
   /** An address that an element can show: that of a file of the tenant needs the viewer's token. */

@@ -35,7 +35,7 @@ export async function startWorkflow(
   const fields = inputs ? fieldsOf(inputs) : undefined;
   if (fields?.length === 0) return start({});
   const declared = await page.client.readInputs(target.workflow);
-  const definitions = fields ? fields.map((key) => definitionOf(declared, key)) : declared;
+  const definitions = fields ? definitionsOf(declared, new Set(fields)) : declared;
   return definitions.length === 0 ? start({}) : page.messages.askInputs(definitions, start);
 }
 
@@ -44,9 +44,11 @@ function fieldsOf(inputs: Values): string[] {
   return compile(inputs).names.flatMap(({ root, key }) => (root === 'form' && key !== null ? [key] : []));
 }
 
-/** An input of another name than any declared one is a part of one: a text. */
-function definitionOf(declared: readonly unknown[], key: string): unknown {
-  return declared.find((one) => isObject(one) && one.key === key) ?? { key, type: 'string' };
+/** In the order of the declaration. A name that it does not have is that of a part of an input: a text. */
+function definitionsOf(declared: readonly unknown[], fields: ReadonlySet<string>): unknown[] {
+  const known = declared.filter((one) => isObject(one) && fields.has(String(one.key)));
+  const others = fields.difference(new Set(known.map((one) => isObject(one) && one.key)));
+  return [...known, ...[...others].map((key) => ({ key, type: 'string' }))];
 }
 
 async function valuesOf(
