@@ -70,6 +70,7 @@ function pageClient(client: Client, appPageID: string, ends: (() => void)[]): Pa
     async read(wanted, onAnswer) {
       await Promise.all(wanted.map(async (one, at) => onAnswer(await answerTo(client, path, one, at))));
     },
+    readInputs: async () => [],
     watchRun({ workflow, inputs }, onState) {
       const first: RunState = {
         ...{ instanceID: '', status: 'PENDING', output: null, error: null, steps: [], questionID: null },
