@@ -12028,6 +12028,8 @@ export interface components {
             permissions: components["schemas"]["Permission"][];
             /** @description Those that the caller holds on some objects of their type only */
             permissionsOnSome: components["schemas"]["Permission"][];
+            /** @description Without `object`: the page in which a role lets the caller begin, if the caller may read it */
+            homePageID?: string | null;
         };
         /** @description How many more there are: the caller may not read them, or the list is too long */
         HiddenUsage: {
@@ -14457,6 +14459,7 @@ export interface components {
          *       ],
          *       "isGlobal": false,
          *       "folderID": null,
+         *       "homePageID": null,
          *       "creatorID": "01990d3e-5c00-7a10-8000-000000000002",
          *       "createdByApiKeyID": null,
          *       "createdAt": "2026-03-02T09:30:00.000Z",
@@ -14476,6 +14479,7 @@ export interface components {
             assetPermissions: components["schemas"]["AssetPermission"][];
             isGlobal: boolean;
             folderID: string | null;
+            homePageID: string | null;
             creatorID: string | null;
             createdByApiKeyID: string | null;
             /** Format: date-time */
@@ -14507,6 +14511,8 @@ export interface components {
             roleDescription?: string | null;
             assetPermissions?: components["schemas"]["AssetPermissionCreate"][];
             folderID?: string | null;
+            /** @description The app page in which members with the role begin, if they may read it */
+            homePageID?: string | null;
             rolePermissions: string[];
         };
         RolePage: {
@@ -14547,6 +14553,8 @@ export interface components {
             roleDescription?: string | null;
             assetPermissions?: components["schemas"]["AssetPermissionCreate"][];
             folderID?: string | null;
+            /** @description The app page in which members with the role begin, if they may read it */
+            homePageID?: string | null;
             rolePermissions?: string[];
         };
         RollBackImportAnswer: components["schemas"]["Success"] & components["schemas"]["BundleRolledBack"];
@@ -36494,6 +36502,7 @@ export interface operations {
                      *           ],
                      *           "isGlobal": false,
                      *           "folderID": null,
+                     *           "homePageID": null,
                      *           "creatorID": "01990d3e-5c00-7a10-8000-000000000002",
                      *           "createdByApiKeyID": null,
                      *           "createdAt": "2026-03-02T09:30:00.000Z",
@@ -36585,6 +36594,7 @@ export interface operations {
                      *         ],
                      *         "isGlobal": false,
                      *         "folderID": null,
+                     *         "homePageID": null,
                      *         "creatorID": "01990d3e-5c00-7a10-8000-000000000002",
                      *         "createdByApiKeyID": null,
                      *         "createdAt": "2026-03-02T09:30:00.000Z",
@@ -36652,6 +36662,7 @@ export interface operations {
                      *           ],
                      *           "isGlobal": false,
                      *           "folderID": null,
+                     *           "homePageID": null,
                      *           "creatorID": "01990d3e-5c00-7a10-8000-000000000002",
                      *           "createdByApiKeyID": null,
                      *           "createdAt": "2026-03-02T09:30:00.000Z",
@@ -36851,6 +36862,7 @@ export interface operations {
                      *         ],
                      *         "isGlobal": false,
                      *         "folderID": null,
+                     *         "homePageID": null,
                      *         "creatorID": "01990d3e-5c00-7a10-8000-000000000002",
                      *         "createdByApiKeyID": null,
                      *         "createdAt": "2026-03-02T09:30:00.000Z",
@@ -36963,6 +36975,7 @@ export interface operations {
                      *         ],
                      *         "isGlobal": false,
                      *         "folderID": null,
+                     *         "homePageID": null,
                      *         "creatorID": "01990d3e-5c00-7a10-8000-000000000002",
                      *         "createdByApiKeyID": null,
                      *         "createdAt": "2026-03-02T09:30:00.000Z",
@@ -40508,6 +40521,7 @@ export interface operations {
                      *           ],
                      *           "isGlobal": false,
                      *           "folderID": null,
+                     *           "homePageID": null,
                      *           "creatorID": "01990d3e-5c00-7a10-8000-000000000002",
                      *           "createdByApiKeyID": null,
                      *           "createdAt": "2026-03-02T09:30:00.000Z",
@@ -40594,6 +40608,7 @@ export interface operations {
                      *         ],
                      *         "isGlobal": false,
                      *         "folderID": null,
+                     *         "homePageID": null,
                      *         "creatorID": "01990d3e-5c00-7a10-8000-000000000002",
                      *         "createdByApiKeyID": null,
                      *         "createdAt": "2026-03-02T09:30:00.000Z",
@@ -40702,6 +40717,7 @@ export interface operations {
                      *         ],
                      *         "isGlobal": false,
                      *         "folderID": null,
+                     *         "homePageID": null,
                      *         "creatorID": "01990d3e-5c00-7a10-8000-000000000002",
                      *         "createdByApiKeyID": null,
                      *         "createdAt": "2026-03-02T09:30:00.000Z",

@@ -6,6 +6,7 @@ import { createAsset } from '../../assets/assets.ts';
 import { tenantRoute } from '../../context/routes.ts';
 import { requireGrantable } from '../../http/access/grant.ts';
 import { Message } from '../../http/fields/response-parts.ts';
+import { requireHomePage } from './home-page.ts';
 import { presentRole } from './present.ts';
 import { Role, RoleCreate } from './schemas.ts';
 
@@ -22,10 +23,11 @@ export const createRole = tenantRoute({
   response: z.object({ role: Role, message: Message }),
 
   async handle({ body, caller, em, tenantID, newAssetID, require, holds }) {
-    const { roleName, roleDescription, permissions = [], assetPermissions = [], folderID } = body;
+    const { roleName, roleDescription, permissions = [], assetPermissions = [], folderID, homePageID } = body;
     await requireGrantable({ require, holds }, { permissions, assetPermissions });
+    await requireHomePage(em, homePageID);
     const content = { id: newAssetID(), permissions, assetPermissions };
-    const described = { roleName, roleDescription, folderID };
+    const described = { roleName, roleDescription, folderID, homePageID };
     const role = await createAsset(em, caller, 'role', RoleEntity, { ...content, ...described });
     await changeRules(em, tenantID, { add: rulesOfRole(content) });
     return { role: presentRole(role), message: 'Role created' };

@@ -19,6 +19,7 @@ export const exampleRole = {
   ...settings,
   isGlobal: false,
   folderID: null,
+  homePageID: null,
   ...exampleCreator,
   ...exampleTimes,
 };

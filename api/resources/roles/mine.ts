@@ -1,6 +1,7 @@
 import { type Permission, permissions, splitPermission } from '#shared/access/policy/permissions.ts';
 import { tenantRoute } from '../../context/routes.ts';
 import { isAllowed } from '../../http/access/grant.ts';
+import { findHomePage } from './home-page.ts';
 import { HeldPermissions, HeldQuery } from './schemas.ts';
 
 export const listMyPermissions = tenantRoute({
@@ -14,7 +15,7 @@ export const listMyPermissions = tenantRoute({
   query: HeldQuery,
   response: HeldPermissions,
 
-  async handle({ query: { object }, scopeOf, require }) {
+  async handle({ query: { object }, scopeOf, require, em, tenantID, identity }) {
     if (object) {
       const assigned: Permission[] = [];
       for (const permission of permissions) {
@@ -25,6 +26,9 @@ export const listMyPermissions = tenantRoute({
     }
     const scopes = await Promise.all(permissions.map(scopeOf));
     const those = (wanted: 'all' | 'some') => permissions.filter((_permission, index) => scopes[index] === wanted);
-    return { permissions: those('all'), permissionsOnSome: those('some') };
+    const homePageID = identity.apiKeyID
+      ? null
+      : await findHomePage({ em, tenantID, userID: identity.userID, require });
+    return { permissions: those('all'), permissionsOnSome: those('some'), homePageID };
   },
 });

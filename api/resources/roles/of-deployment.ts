@@ -52,9 +52,10 @@ export async function listAllRoles({ em, query }: Pick<Work, 'em'> & { query: z.
 
 /** A new role has no holder, so no tenant has its rules: they are written with the first assignment. */
 export async function createGlobalRole({ em, body }: Pick<Work, 'em'> & { body: z.output<typeof RoleCreate> }) {
-  const { roleName, roleDescription, permissions = [], assetPermissions = [], folderID } = body;
+  const { roleName, roleDescription, permissions = [], assetPermissions = [], folderID, homePageID } = body;
   refuseAssets(assetPermissions);
   refuseFolder(folderID);
+  refuseHomePage(homePageID);
   const role = em.create(RoleEntity, { roleName, roleDescription, permissions, assetPermissions });
   await em.flush();
   return { role: presentRole(role), message: 'Role created' };
@@ -72,6 +73,7 @@ export async function updateAnyRole(
   }
   refuseAssets(body.assetPermissions);
   refuseFolder(body.folderID);
+  refuseHomePage(body.homePageID);
   const role = await em.transactional(async (tx) => {
     const locked = await findAnyRole(tx, roleID, LockMode.PESSIMISTIC_WRITE);
     tx.assign(locked, { ...body, spreadingAt: new Date() }, { ignoreUndefined: true });
@@ -131,5 +133,13 @@ function refuseFolder(folderID: string | null | undefined): void {
   throw new AppError(
     'VALIDATION_ERROR',
     'folderID: not allowed for a role of all tenants, because a folder belongs to one tenant',
+  );
+}
+
+function refuseHomePage(homePageID: string | null | undefined): void {
+  if (!homePageID) return;
+  throw new AppError(
+    'VALIDATION_ERROR',
+    'homePageID: not allowed for a role of all tenants, because a page belongs to one tenant',
   );
 }

@@ -15,6 +15,7 @@ export function presentRole(role: RoleEntity): z.input<typeof Role> {
     assetPermissions,
     isGlobal: tenantID === null,
     folderID: role.folderID ?? null,
+    homePageID: role.homePageID ?? null,
     creatorID: role.creatorID ?? null,
     createdByApiKeyID: role.createdByApiKeyID ?? null,
     createdAt: role.createdAt.toISOString(),

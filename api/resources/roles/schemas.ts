@@ -56,6 +56,9 @@ const settings = {
   roleDescription: z.string().max(10_000).nullish(),
   assetPermissions: z.array(AssetPermission).max(maxPermissions).optional(),
   folderID: idOf('folder').nullish(),
+  homePageID: idOf('appPage')
+    .nullish()
+    .describe('The app page in which members with the role begin, if they may read it'),
 };
 
 export const RoleCreate = z
@@ -97,6 +100,7 @@ export const Role = z
     assetPermissions: z.array(HeldAssetPermission),
     isGlobal: z.boolean(),
     folderID: z.uuid().nullable(),
+    homePageID: z.uuid().nullable(),
     creatorID: z.uuid().nullable(),
     createdByApiKeyID: z.uuid().nullable(),
     createdAt: z.iso.datetime(),
@@ -142,6 +146,11 @@ export const HeldPermissions = z
       .array(Held)
       .describe('Those that the caller holds on every object of their type or, with `object`, on that object'),
     permissionsOnSome: z.array(Held).describe('Those that the caller holds on some objects of their type only'),
+    homePageID: z
+      .uuid()
+      .nullable()
+      .optional()
+      .describe('Without `object`: the page in which a role lets the caller begin, if the caller may read it'),
   })
   .meta({
     id: 'HeldPermissions',

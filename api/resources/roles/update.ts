@@ -9,6 +9,7 @@ import { tenantRoute } from '../../context/routes.ts';
 import { requireGrantable } from '../../http/access/grant.ts';
 import { Message } from '../../http/fields/response-parts.ts';
 import { findOwnRole } from './find.ts';
+import { requireHomePage } from './home-page.ts';
 import { presentRole } from './present.ts';
 import { Role, RoleID, RoleUpdate } from './schemas.ts';
 
@@ -49,6 +50,7 @@ export async function changeOwnRole(
     await lockRules(query, tenantID);
     const role = await findOwnRole(tx, roleID);
     await check?.(additions(role, body));
+    await requireHomePage(tx, body.homePageID);
     tx.assign(role, body, { ignoreUndefined: true });
     await tx.flush();
     await rewriteRoles(query, tenantID, [role]);

@@ -2,7 +2,7 @@ import { ActionIcon, AppShell, Badge, Burger, Group, Menu, Select, Text } from '
 import { useDisclosure, useLocalStorage } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
 import { Link, Outlet, useLocation, useNavigate, useParams } from '@tanstack/react-router';
-import { lazy, Suspense, useEffect } from 'react';
+import { Fragment, lazy, Suspense, useEffect } from 'react';
 import { type Connection, connectionWords } from '../client/connection.ts';
 import { useWaiting } from '../client/inbox.ts';
 import { useMay } from '../client/may.ts';
@@ -19,6 +19,7 @@ import { Icon } from '../ui/icon.tsx';
 import { NewPageContext } from '../ui/new-page-dialog.tsx';
 
 const Assistant = lazy(() => import('../assistant/button.tsx').then(({ Assistant: one }) => ({ default: one })));
+const OwnPages = lazy(() => import('../shell/own-pages.tsx').then(({ OwnPages: one }) => ({ default: one })));
 const Palette = lazy(() => import('./palette.tsx').then(({ Palette: one }) => ({ default: one })));
 
 const NewPage = lazy(() => import('../builder/made/new-page.tsx').then(({ NewPage: one }) => ({ default: one })));
@@ -130,19 +131,26 @@ const atOnce = { getInitialValueInEffect: false } as const;
 /** The pages that the caller may open. */
 function Navigation({ tenantID }: { tenantID: string }) {
   const may = useMay();
+  const isViewer = may('appPage.list') && !may('appPage.create') && !may('appPage.update');
   return pages
     .filter(({ needs }: Page) => needs.length === 0 || needs.some(may))
     .map(({ to, icon, title, needs }) => (
-      <Link
-        key={title}
-        className="nav"
-        title={title}
-        to={to}
-        params={{ tenantID }}
-        activeOptions={{ includeSearch: false, exact: needs.length === 0 }}
-      >
-        <Icon name={icon} /> <span>{title}</span>
-      </Link>
+      <Fragment key={title}>
+        <Link
+          className="nav"
+          title={title}
+          to={to}
+          params={{ tenantID }}
+          activeOptions={{ includeSearch: false, exact: needs.length === 0 }}
+        >
+          <Icon name={icon} /> <span>{title}</span>
+        </Link>
+        {to === '/t/$tenantID/pages' && isViewer && (
+          <Suspense>
+            <OwnPages tenantID={tenantID} />
+          </Suspense>
+        )}
+      </Fragment>
     ));
 }
 

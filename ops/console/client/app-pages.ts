@@ -19,6 +19,22 @@ export function appPagesRead(tenantID: string, filter: ListFilter) {
   });
 }
 
+/** As many as a menu shows. */
+const IN_MENU = 12;
+
+/** The newest pages that are no drafts. */
+export function shownPagesRead(tenantID: string) {
+  return queryOptions({
+    queryKey: ['app-pages', tenantID, 'menu'],
+    queryFn: async () => {
+      const params = { path: { tenantID }, query: { limit: IN_MENU } };
+      const { appPages } = await body(rest.GET(`${T}/app-pages`, { params }));
+      return appPages.filter(({ isDraft }) => !isDraft);
+    },
+    staleTime: 60_000,
+  });
+}
+
 export function dashboardsRead(tenantID: string, filter: ListFilter) {
   return queryOptions({
     queryKey: ['dashboards', tenantID, filter],

@@ -25,6 +25,12 @@ export function usePermissions(tenantID: string): Permission[] | undefined {
   return data && [...data.permissions, ...data.permissionsOnSome];
 }
 
+/** The page that a role of the caller has in place of Home; null: none, undefined: not known yet. */
+export function useHomePage(tenantID: string): string | null | undefined {
+  const { data, isError } = useQuery(permissionsRead(tenantID));
+  return data ? (data.homePageID ?? null) : isError ? null : undefined;
+}
+
 /**
  * Whether the caller may do something: on the named asset, else on at least one of its type. Not until that is known, so that
  * nothing is offered that would be refused; the API decides in the end.

@@ -1,7 +1,7 @@
 import { Skeleton } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { useParams } from '@tanstack/react-router';
-import { useMay } from '../client/may.ts';
+import { Navigate, useParams } from '@tanstack/react-router';
+import { useHomePage, useMay } from '../client/may.ts';
 import { isNewRead, type Overview, overviewRead } from '../client/overview.ts';
 import { tenantsRead } from '../client/reads.ts';
 import { FirstSteps } from '../home/first-steps.tsx';
@@ -13,9 +13,17 @@ import { ToRun } from '../home/to-run.tsx';
 import { PageTitle } from '../ui/page.tsx';
 import { Problem } from '../ui/problem.tsx';
 
-/** The first page: what needs the caller now, and how the runs of late have ended. */
+/** A role may have a page in place of Home. */
 export function HomePage() {
   const { tenantID } = useParams({ from: '/shell/t/$tenantID/' });
+  const appPageID = useHomePage(tenantID);
+  if (appPageID === undefined) return <Skeleton h={320} />;
+  if (appPageID === null) return <Home tenantID={tenantID} />;
+  return <Navigate to="/t/$tenantID/pages/$appPageID" params={{ tenantID, appPageID }} replace />;
+}
+
+/** The first page: what needs the caller now, and how the runs of late have ended. */
+function Home({ tenantID }: { tenantID: string }) {
   const { data: tenants } = useQuery(tenantsRead);
   const title = tenants?.find((one) => one.tenantID === tenantID)?.tenantTitle ?? 'Tenant';
   const may = useMay();

@@ -6,6 +6,7 @@ import { createRole, deleteRole, updateRole } from '../client/people.ts';
 import type { Schemas } from '../client/types.ts';
 import { Confirm } from '../ui/confirm.tsx';
 import { faultsOf } from '../ui/faults.ts';
+import { Picker } from '../ui/picker.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { useUnsaved } from '../ui/unsaved.ts';
 import { WhoChanged } from '../ui/who-changed.tsx';
@@ -26,6 +27,7 @@ interface Props {
 interface Draft extends Grants {
   roleName: string;
   roleDescription: string;
+  homePageID: string | null;
 }
 
 /** The panel of a role. */
@@ -94,6 +96,17 @@ export function RoleForm({ tenantID, role, onSaved, onClose }: Props) {
         error={faults.get('roleDescription')}
         onChange={(event) => set({ roleDescription: event.currentTarget.value })}
       />
+      {role?.isGlobal !== true && (
+        <Picker
+          types={['appPage']}
+          label="Home page"
+          description="Members with this role see it in place of Home, if they may read it. Empty: Home"
+          disabled={isReadOnly}
+          value={draft.homePageID ?? undefined}
+          error={faults.get('homePageID')}
+          onChange={(homePageID) => set({ homePageID: homePageID ?? null })}
+        />
+      )}
       {!isReadOnly && (
         <Text size="xs" c="dimmed">
           A permission brings what it needs: who may run a workflow also finds and sees it.
@@ -152,6 +165,7 @@ function draftOf(role: Role | undefined): Draft {
   return {
     roleName: role?.roleName ?? '',
     roleDescription: role?.roleDescription ?? '',
+    homePageID: role?.homePageID ?? null,
     rolePermissions: role?.rolePermissions ?? [],
     assetPermissions: role?.assetPermissions ?? [],
   };

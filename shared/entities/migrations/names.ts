@@ -94,4 +94,5 @@ export const migrationNames = [
   'Migration20261128210000_OfferedTools',
   'Migration20261129090000_SignIn',
   'Migration20261129094000_Restores',
+  'Migration20261129100000_HomePages',
 ] as const;

@@ -26,6 +26,8 @@ export const RoleSchema = defineEntity({
     creatorID: p.uuid().nullable(),
     createdByApiKeyID: p.uuid().nullable(),
     folderID: p.uuid().nullable(),
+    /** The page in which its members begin. */
+    homePageID: p.uuid().nullable(),
     /** Set while a change to a role of the deployment is being written to the tenants that have the role. */
     spreadingAt: p.datetime().nullable(),
     deletingAt: p.datetime().nullable(),

@@ -391,6 +391,40 @@ describe('the lists', () => {
     expect(wrong).toMatchObject({ status: 400, body: { error: { details: { issues: [{ path: ['object'] }] } } } });
   });
 
+  test('a role may have a page in which its members begin, as long as they may read it and it is there', async () => {
+    const aPage = async (title: string) =>
+      (await admin().post('T/app-pages', { appPageTitle: title, appPageConfig: {} })).body.appPage.appPageID;
+    const [page, hidden] = [await aPage('Begin here'), await aPage('Hidden')];
+    const rolePermissions = [`tenant:asset:appPage:${page}:read`];
+    const { role } = (await admin().post('T/roles', { roleName: 'B', rolePermissions, homePageID: page })).body;
+    const first = (await admin().post('T/roles', { roleName: 'A', rolePermissions: [], homePageID: hidden })).body.role;
+    const viewer = await aMember(cluster, { tenant, can: [] });
+    const home = async (query = '') => (await as(viewer).get(`T/permissions/mine${query}`)).body.homePageID;
+    expect(await home()).toBeNull();
+    await admin().patch(`T/users/${viewer.id}/roles`, { roleIDs: [first.roleID, role.roleID] });
+    expect(role.homePageID).toBe(page);
+    // The first by name has a page that they may not read.
+    expect(await home()).toBe(page);
+    expect(await home(`?object=appPage:${page}`)).toBeUndefined();
+
+    const theirs = await aTenant(cluster);
+    const { body } = await cluster
+      .as(theirs.creator)
+      .in(theirs)
+      .post('T/app-pages', { appPageTitle: 'X', appPageConfig: {} });
+    const refused = { status: 400, body: { error: { details: { issues: [{ path: ['homePageID'] }] } } } };
+    expect(await admin().patch(`T/roles/${role.roleID}`, { homePageID: body.appPage.appPageID })).toMatchObject(
+      refused,
+    );
+    expect(await admin().post('T/roles', { roleName: 'C', rolePermissions: [], homePageID: newID() })).toMatchObject(
+      refused,
+    );
+
+    await admin().delete(`T/app-pages/${page}`);
+    expect(await home()).toBeNull();
+    expect((await admin().get(`T/roles/${role.roleID}`)).body.role.homePageID).toBeNull();
+  });
+
   test('a global role cannot be changed by a tenant', async () => {
     const global = await aRole(cluster, { tenant: null, can: ['workflow.read'] });
 

@@ -88,4 +88,50 @@ export function pageViewerTests(stage: () => Stage): void {
     await page.close();
     await phone.close();
   });
+
+  test('a role gives its members one page, found by a picker, and the page in which they begin', async () => {
+    const { cluster, tenant, page, go, path, open, faults } = stage();
+    const api = cluster.as(tenant.creator).in(tenant);
+    const aPage = async (appPageTitle: string) =>
+      (await api.post('T/app-pages', { appPageTitle, appPageConfig: {} })).body.appPage.appPageID as string;
+    const [desk] = [await aPage('Desk of the viewers'), await aPage('Nobody else’s')];
+    await api.post('T/roles', { roleName: 'Desk', rolePermissions: ['appPage.list'] });
+    await go(path('/roles'));
+    await page
+      .getByRole('button', { name: 'Desk' })
+      .or(page.getByRole('link', { name: 'Desk' }))
+      .first()
+      .click();
+    const choose = async (label: string | RegExp, option: string) => {
+      await page
+        .getByRole('combobox', { name: label })
+        .or(page.getByRole('textbox', { name: label }))
+        .first()
+        .click();
+      await page.getByRole('option', { name: option }).first().click();
+    };
+    await choose('Home page', 'Desk of the viewers');
+    await expectAccessible(page, { name: 'role-home', shows: 'Home page', schemes: ['light'] });
+    await page.getByRole('button', { name: 'Save the role' }).click();
+    const { roles } = (await api.get('T/roles?search=Desk')).body;
+    await expect.poll(async () => (await api.get('T/roles?search=Desk')).body.roles[0].homePageID).toBe(desk);
+    const [{ roleID }] = roles;
+    await api.patch(`T/roles/${roleID}`, {
+      assetPermissions: [{ resourceType: 'appPage', resourceID: desk, action: 'read' }],
+    });
+
+    const viewer = await aMember(cluster, { tenant, can: [] });
+    await api.patch(`T/users/${viewer.id}/roles`, { roleIDs: [roleID] });
+    const theirs = await open(viewer, { at: '' });
+    await theirs.waitForURL(`**/pages/${desk}`);
+    await theirs.getByRole('heading', { name: 'Desk of the viewers' }).waitFor();
+    const menu = theirs.getByRole('navigation', { name: 'Pages' });
+    await menu.getByRole('link', { name: 'Desk of the viewers' }).waitFor();
+    expect(await menu.getByRole('link').allTextContents()).toEqual(
+      ['Home', 'Pages', 'Desk of the viewers'].map((name) => expect.stringContaining(name)),
+    );
+    await expectAccessible(theirs, { name: 'page-of-viewer', shows: 'Desk of the viewers' });
+    expect(faults).toEqual([]);
+    await theirs.close();
+  });
 }
