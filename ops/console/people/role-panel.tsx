@@ -96,17 +96,13 @@ export function RoleForm({ tenantID, role, onSaved, onClose }: Props) {
         error={faults.get('roleDescription')}
         onChange={(event) => set({ roleDescription: event.currentTarget.value })}
       />
-      {role?.isGlobal !== true && (
-        <Picker
-          types={['appPage']}
-          label="Home page"
-          description="Members with this role see it in place of Home, if they may read it. Empty: Home"
-          disabled={isReadOnly}
-          value={draft.homePageID ?? undefined}
-          error={faults.get('homePageID')}
-          onChange={(homePageID) => set({ homePageID: homePageID ?? null })}
-        />
-      )}
+      <HomePage
+        role={role}
+        disabled={isReadOnly}
+        value={draft.homePageID}
+        error={faults.get('homePageID')}
+        onChange={(homePageID) => set({ homePageID })}
+      />
       {!isReadOnly && (
         <Text size="xs" c="dimmed">
           A permission brings what it needs: who may run a workflow also finds and sees it.
@@ -158,6 +154,29 @@ export function RoleForm({ tenantID, role, onSaved, onClose }: Props) {
         />
       )}
     </Stack>
+  );
+}
+
+interface HomePageProps {
+  role: Role | undefined;
+  disabled: boolean;
+  value: string | null;
+  error: string | undefined;
+  onChange: (id: string | null) => void;
+}
+
+/** A page belongs to one tenant, so a role of the deployment has none. */
+function HomePage({ role, value, onChange, ...field }: HomePageProps) {
+  if (role?.isGlobal) return null;
+  return (
+    <Picker
+      {...field}
+      types={['appPage']}
+      label="Home page"
+      description="Members with this role see it in place of Home, if they may read it. Empty: Home"
+      value={value ?? undefined}
+      onChange={(id) => onChange(id ?? null)}
+    />
   );
 }
 
