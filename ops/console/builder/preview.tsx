@@ -1,5 +1,5 @@
 import { useMemo, useRef } from 'react';
-import { Question } from '../apps/lazy-question.ts';
+import { InputForm, Question } from '../apps/lazy-forms.ts';
 import { unsavedPageClient } from '../apps/unsaved-page-client.ts';
 import { PageView } from '../page/view.tsx';
 import { Notice } from '../ui/notice.tsx';
@@ -30,7 +30,7 @@ export function Preview({ tenantID, document }: Props) {
       </Notice>
       <PreviewAs document={document}>
         <PageView
-          {...{ content, client, memory, Question }}
+          {...{ content, client, memory, Question, InputForm }}
           refreshes={0}
           isDashboard={document.kind === 'dashboard'}
         />

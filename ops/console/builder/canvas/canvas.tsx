@@ -1,6 +1,6 @@
 import { monitorForElements } from '@atlaskit/pragmatic-drag-and-drop/element/adapter';
 import { type MouseEvent, useEffect, useRef, useState } from 'react';
-import { Question } from '../../apps/lazy-question.ts';
+import { InputForm, Question } from '../../apps/lazy-forms.ts';
 import { AnchorContext, type Anchors } from '../../page/layout/anchors.tsx';
 import { PageLayout } from '../../page/layout/layout.tsx';
 import type { PageState } from '../../page/state/page-state.ts';
@@ -22,7 +22,7 @@ export function Canvas({ page }: { page: PageState }) {
       {/* biome-ignore lint/a11y/useKeyWithClickEvents: the keys are those of the tree of parts, and of the page */}
       {/* biome-ignore lint/a11y/noStaticElementInteractions: as above */}
       <div ref={room} className="builder-page" onClick={(event) => chooseAt(event, canvas)}>
-        <PageFrame page={page} Question={Question}>
+        <PageFrame page={page} Question={Question} InputForm={InputForm}>
           <PageLayout />
         </PageFrame>
         {line && <div className="builder-line" style={line} />}

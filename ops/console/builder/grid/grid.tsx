@@ -2,7 +2,7 @@ import 'react-grid-layout/css/styles.css';
 import { useElementSize } from '@mantine/hooks';
 import { memo, useMemo } from 'react';
 import { GridLayout, type LayoutItem, noCompactor } from 'react-grid-layout';
-import { Question } from '../../apps/lazy-question.ts';
+import { InputForm, Question } from '../../apps/lazy-forms.ts';
 import type { PageState } from '../../page/state/page-state.ts';
 import { PageFrame } from '../../page/view.tsx';
 import { Widget } from '../../page/widgets/frame.tsx';
@@ -32,7 +32,7 @@ export function Grid({ page, document: { config, widgets }, screen }: Props) {
     // biome-ignore lint/a11y/useKeyWithClickEvents: the keys are those of the list of parts, and of the page
     // biome-ignore lint/a11y/noStaticElementInteractions: as above
     <div ref={ref} className="builder-page" onClick={(event) => chooseAt(event, canvas)}>
-      <PageFrame page={page} Question={Question}>
+      <PageFrame page={page} Question={Question} InputForm={InputForm}>
         {cells.length === 0 && (
           <p className="builder-empty">This dashboard is empty. Add a figure, a chart or a table.</p>
         )}
