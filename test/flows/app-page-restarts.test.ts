@@ -48,14 +48,14 @@ test.skipIf(found.path === null)(
       },
     );
     const workflow = await aWorkflow(cluster, { tenant, ...graph });
-    const place = async (type: string, config: object) =>
+    const aWidgetKey = async (type: string, config: object) =>
       `widget_${(await aWidget(cluster, { tenant, type, config: config as never })).id}_${type}`;
     const events = { onClick: [{ type: 'TRIGGER_WORKFLOW', alias: 'w' }] };
     const content = 'Steps: {{workflows.w.steps | map: "nodeID" | sort | join: ","}}; who: {{workflows.w.output.who}}';
     const appPageConfig = {
       widgets: [
-        await place('button', { properties: { label: 'Begin' }, events }),
-        await place('text', { properties: { content } }),
+        await aWidgetKey('button', { properties: { label: 'Begin' }, events }),
+        await aWidgetKey('text', { properties: { content } }),
       ],
       dataSources: [{ alias: 'w', type: 'workflow', workflowID: workflow.id }],
     };
