@@ -91,7 +91,7 @@ describe('a new name', () => {
       { alias: 'orders2', type: 'workflow', workflowID: 'w' },
       'not understood',
     ]);
-    // What does not name it is the same object, so that saving leaves it alone.
+    // A widget that does not name it is the same object, so that saving leaves it alone.
     expect(next.widgets[keyOf('other')]).toBe(document.widgets[keyOf('other')]);
   });
 

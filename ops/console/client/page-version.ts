@@ -15,7 +15,7 @@ export interface SavedVersion {
   createdAt: string;
 }
 
-/** What a version has saved. */
+/** The content that a version has saved. */
 export interface VersionContent {
   title: string;
   description: string | null;

@@ -87,7 +87,7 @@ export interface StoredPage {
   isDraft: boolean;
 }
 
-/** What the API knows of a page beside its content. */
+/** All that the API knows of a page beside its content. */
 export function storedPageRead({ tenantID, kind, id }: PageIDs) {
   return queryOptions({
     queryKey: ['page-stored', tenantID, kind, id],

@@ -19,7 +19,7 @@ export function libraryRead(tenantID: string, search: string) {
   });
 }
 
-/** What the installation of an entry would lack here. */
+/** Queries and workflows that the installation of an entry would lack here. */
 export function libraryPreviewRead(path: { tenantID: string; libraryEntryID: string }) {
   return queryOptions({
     queryKey: ['widget-library', path.tenantID, 'preview', path.libraryEntryID],

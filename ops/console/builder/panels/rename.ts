@@ -3,7 +3,7 @@ import { expressionsIn } from '../../values/check.ts';
 import type { PageDocument, WidgetDraft } from '../document.ts';
 import { sourcesOf } from './config.ts';
 
-/** What has a name in expressions. */
+/** Roots of expressions whose names the author of a page chooses. */
 export type NamedRoot = 'queries' | 'workflows' | 'variables';
 
 interface Renaming {

@@ -7,7 +7,7 @@ interface Props extends Pick<PanelProps, 'document' | 'onChoose'> {
   name: string;
 }
 
-/** What names something: widgets, each of which can be chosen, and data sources. */
+/** Users of a name: widgets, each of which can be chosen, and data sources. */
 export function UsedBy({ document, root, name, onChoose }: Props) {
   const users = usersOf(document, root, name);
   const sources = sourcesUsing(document, root, name);

@@ -6,7 +6,7 @@ import type { PageDocument } from '../../document.ts';
 import { namesOfWidgets, sourcesOf, variablesOf } from '../config.ts';
 import type { Nameable, Named } from './page-values.ts';
 
-/** What expressions of a document can name: names as they stand in it, values as the page on the canvas has them. */
+/** All that expressions of a document can name: names as they stand in it, values as the page on the canvas has them. */
 export function nameableIn(document: PageDocument, page: PageState | undefined, event?: Shape): Nameable {
   const nowOf = (root: Root, name: string) => page?.bindings.get(root, name);
   const sources = sourcesOf(document.config);

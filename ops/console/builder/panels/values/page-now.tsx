@@ -48,7 +48,7 @@ function Line({ id, isBad = false, children }: { id: string; isBad?: boolean; ch
   );
 }
 
-/** What a value with expressions is on the page, also when the page changes. */
+/** The outcome of a value with expressions on the page, also when the page changes. */
 export function useLive(page: PageState | undefined, value: unknown): Outcome | undefined {
   const id = `field ${useId()}`;
   const [outcome, setOutcome] = useState<Outcome>();

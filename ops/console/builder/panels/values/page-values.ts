@@ -5,7 +5,7 @@ import { isObject } from '../../../ui/is-object.ts';
 import { faultOfPath, resolvePath } from '../../../values/check.ts';
 import type { Key, Value, ValueGroup, Values } from '../../../values/value.ts';
 
-/** What expressions of a page can name, with the present value of each. */
+/** All that expressions of a page can name, with the present value of each. */
 export interface Nameable {
   queries: readonly Named[];
   workflows: readonly Named[];
@@ -13,7 +13,7 @@ export interface Nameable {
   widgets: readonly Named[];
   viewer: Readonly<Record<string, unknown>> | undefined;
   page: Readonly<Record<string, unknown>> | undefined;
-  /** What is known of the event, for actions and for inputs of what they run. */
+  /** The known parts of the event, for actions and for inputs of what they run. */
   event?: Shape | undefined;
 }
 

@@ -3,7 +3,7 @@ import type { Value, Values } from '../../../values/value.ts';
 import type { PageDocument } from '../../document.ts';
 import { variablesOf } from '../config.ts';
 
-/** What the server fills in inputs of queries that a widget binds itself: variables of the page, as `state`. */
+/** Values that the server fills in inputs of queries that a widget binds itself: variables of the page, as `state`. */
 export function stateValues({ config }: Pick<PageDocument, 'config'>): Values {
   const values: Value[] = variablesOf(config).map(({ key }) => ({
     ...{ path: ['state', key], name: key, shape: ANY, sample: undefined },

@@ -11,7 +11,7 @@ import { type Nameable, pageValues } from './page-values.ts';
 
 interface Props {
   document: PageDocument;
-  /** What is known of the event, for fields that are computed when it happens. */
+  /** The known parts of the event, for fields that are computed when it happens. */
   event?: Shape;
   children: ReactNode;
 }

@@ -17,7 +17,7 @@ type Config = Readonly<Record<string, unknown>>;
 
 const EMPTY: VersionContent = { title: '', description: null, config: {} };
 
-/** What differs between two versions of a page. Widgets have no versions: only whether the page shows them does. */
+/** Differences between two versions of a page. Widgets have no versions: only whether the page shows them does. */
 export function pageChanges(
   before: VersionContent | undefined,
   after: VersionContent,
