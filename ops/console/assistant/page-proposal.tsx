@@ -114,7 +114,7 @@ function NewOne({ id, tenantID, proposal, onDiscard }: Own) {
   );
 }
 
-/** What it brings: its widgets in words, and the text of each new query. */
+/** Its parts: the widgets in words, and the text of each new query. */
 function Parts({ proposal: { widgets, sources } }: { proposal: Proposed }) {
   return (
     <>
@@ -177,7 +177,7 @@ function OfOpen({ tenantID, proposal, open, onDiscard }: Own & { open: OpenPageD
   );
 }
 
-/** What new queries became, where they were applied before: the page binds them by their aliases. */
+/** The ids of new queries that were applied before: the page binds them by their aliases. */
 function boundIn({ config: { dataSources } }: PageDocument, { sources }: Proposed): ReadonlyMap<string, string> {
   const bound = Array.isArray(dataSources) ? (dataSources as { alias?: unknown; queryID?: unknown }[]) : [];
   return new Map(

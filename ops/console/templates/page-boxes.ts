@@ -40,7 +40,7 @@ export function pagePicture(config: object, types: ReadonlyMap<string, string>):
     const inner = part.children.map(weigh);
     return isRow(part) ? Math.max(1, ...inner) : inner.reduce((sum, one) => sum + one, 0);
   };
-  const place = (part: Part, x: number, y: number, width: number, height: number): Box[] => {
+  const boxesOf = (part: Part, x: number, y: number, width: number, height: number): Box[] => {
     if (part.kind === 'widget')
       return [boxOf(part.widgetKey, types.get(part.widgetKey) ?? '', { x, y, width, height })];
     if (isRow(part)) {
@@ -49,7 +49,7 @@ export function pagePicture(config: object, types: ReadonlyMap<string, string>):
       let left = x;
       return part.children.flatMap((child, at) => {
         const own = column * (spans[at] ?? 1) - GAP;
-        const boxes = place(child, left, y, own, height);
+        const boxes = boxesOf(child, left, y, own, height);
         left += own + GAP;
         return boxes;
       });
@@ -59,13 +59,13 @@ export function pagePicture(config: object, types: ReadonlyMap<string, string>):
     let top = y;
     return part.children.flatMap((child) => {
       const own = Math.max((room * weigh(child)) / all, LEAST);
-      const boxes = place(child, x, top, width, own);
+      const boxes = boxesOf(child, x, top, width, own);
       top += own + GAP;
       return boxes;
     });
   };
   const root = layoutOf({ ...config });
-  return place(root, GAP * 2, GAP * 2, WIDTH - GAP * 4, HEIGHT - GAP * 4);
+  return boxesOf(root, GAP * 2, GAP * 2, WIDTH - GAP * 4, HEIGHT - GAP * 4);
 }
 
 function isRow({ kind, isSideBySide }: Part): boolean {

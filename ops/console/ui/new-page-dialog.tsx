@@ -1,6 +1,6 @@
 import { type ComponentType, createContext, Suspense, useContext } from 'react';
 
-/** What a page is made of, where that is chosen already. */
+/** The table, query or workflow that a page is made of, where that is chosen already. */
 export interface Begin {
   kind: 'table' | 'query' | 'workflow' | 'blank';
   /** A query or a workflow. */

@@ -1,4 +1,6 @@
 /** Pages that are made from what a tenant has, by the wizard. */
+import { join } from 'node:path';
+import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { aDataQuery, aMember, aWorkflow } from '#test/support/factories.ts';
 import { graph } from '#test/support/graphs.ts';
@@ -26,8 +28,11 @@ export function madePageTests(stage: () => Stage): void {
     const dialog = page.getByRole('dialog', { name: 'New page: from a table' });
     await dialog.getByRole('checkbox', { name: 'Delete rows' }).waitFor();
     await expectAccessible(page, { name: 'made-from-table', shows: 'What people may do on the page' });
+    await pictureForGuide(page, 'first-page-wizard');
     await dialog.getByRole('button', { name: 'Create the page' }).click();
     const appPageID = await opened();
+    await page.locator('.page-widget').first().waitFor();
+    await pictureForGuide(page, 'first-page-builder');
 
     const viewer = await aMember(cluster, { tenant, can: ['appPage.read', 'appPage.list'] });
     const theirs = await open(viewer, { at: `/pages/${appPageID}` });
@@ -49,6 +54,7 @@ export function madePageTests(stage: () => Stage): void {
     const row = theirs.getByRole('region', { name: 'Row', exact: true });
     await row.getByText('Customer 33').waitFor();
     await expectAccessible(theirs, { name: 'made-page', shows: 'Customer 33' });
+    await pictureForGuide(theirs, 'first-page-shown');
     await theirs.getByRole('tab', { name: 'Change' }).click();
     const change = theirs.getByRole('form', { name: 'Change the row' });
     await expect.poll(() => change.getByLabel('Customer').inputValue()).toBe('Customer 33');
@@ -140,4 +146,10 @@ export function madePageTests(stage: () => Stage): void {
     forgetRefusals(stage(), 400);
     expect(faults).toEqual([]);
   });
+}
+
+/** The pictures of the guide “Your first page” are taken here, from the running product, where GUIDE_PICTURES is set. */
+async function pictureForGuide(page: Page, name: string): Promise<void> {
+  if (!process.env.GUIDE_PICTURES) return;
+  await page.screenshot({ path: join(import.meta.dirname, `../../../ops/guides/images/${name}.png`) });
 }

@@ -10,7 +10,7 @@ export async function createPlanned(tenantID: string, plan: Plan): Promise<strin
   const { results, skipped, importID } = await importBundle(tenantID, bundleOf(plan));
   const page = results.find(({ originalID }) => originalID === plan.page.id);
   if (page && skipped.length === 0) return page.newID;
-  // What the page binds was deleted meanwhile: its queries and widgets would stand alone.
+  // An asset that the page binds was deleted meanwhile: its queries and widgets would stand alone.
   if (importID) await rollBackImport({ tenantID, importID });
   throw new Error(skipped[0]?.reason ?? 'The page was not created');
 }

@@ -37,7 +37,7 @@ export function isReading(options: Values): boolean {
 export function pageOfQuery({ query, title, isReading: reads, shape, newID }: Wanted): Plan {
   const planning = new Planning(newID);
   const inputs = inputsOf(query.options.inputDefinitions);
-  const asking = reads ? planFields(planning, inputs) : planForm(planning, { inputs, title: query.title });
+  const fields = reads ? planFields(planning, inputs) : planForm(planning, { inputs, title: query.title });
   planning.bind(
     'result',
     { type: 'dataQuery', id: query.id },
@@ -49,7 +49,7 @@ export function pageOfQuery({ query, title, isReading: reads, shape, newID }: Wa
     },
   );
   const answer = planAnswer(planning, query.title, shape);
-  return planning.plan(title, `Shows the query ${query.title}.`, [...asking, answer]);
+  return planning.plan(title, `Shows the query ${query.title}.`, [...fields, answer]);
 }
 
 const PER_ROW = 4;

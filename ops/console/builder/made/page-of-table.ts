@@ -6,14 +6,14 @@ import { countSQL, deleteSQL, filterInput, insertSQL, rowsSQL, updateSQL, values
 
 type Table = Schemas['DatabaseTable'];
 
-/** What people may do with rows on the page. */
+/** The changes of rows that people may make on the page. */
 export interface Doing {
   add: boolean;
   change: boolean;
   remove: boolean;
 }
 
-/** What a page of this table can do at all, in a view or a table without a key less. */
+/** Changes that are possible at all: fewer in a table without a key, and none in a view. */
 export function possibleWith(table: Table): Doing {
   const isView = /view/i.test(table.databaseTableType);
   const columns = columnsOf(table);
@@ -112,7 +112,7 @@ function planRows(
         .map(shownColumn)
         .map((column, at) => ({ ...column, ...(at >= MAX_COLUMNS && { isHidden: true }) })),
     },
-    // What was typed for another row must not be saved for this one.
+    // Values that were typed for another row must not be saved for this one.
     events: { onRowSelect: [{ type: 'CALL_WIDGET_METHOD', widgetKey: 'change', method: 'clear' }] },
   });
 }

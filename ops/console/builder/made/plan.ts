@@ -65,20 +65,20 @@ export class Planning {
     this.#sources.push({ alias, ...target, ...source });
   }
 
-  /** A widget, and its place in the layout. */
-  widget(name: string, type: string, { title, ...config }: WidgetWords, place: Values = {}): Part {
+  /** A widget, and the part of the layout that shows it. */
+  widget(name: string, type: string, { title, ...config }: WidgetWords, more: Values = {}): Part {
     const id = this.#newID();
     const key = `widget_${id}_${name}`;
     this.#widgets.push({ id, key, title, type, config });
-    return { id: this.#partID(), type: 'widget', widgetKey: key, ...place };
+    return { id: this.#partID(), type: 'widget', widgetKey: key, ...more };
   }
 
   row(...children: readonly Part[]): Part {
     return { id: this.#partID(), type: 'row', children };
   }
 
-  column(children: readonly Part[], place: Values = {}): Part {
-    return { id: this.#partID(), type: 'column', children, ...place };
+  column(children: readonly Part[], more: Values = {}): Part {
+    return { id: this.#partID(), type: 'column', children, ...more };
   }
 
   plan(title: string, description: string, children: readonly Part[]): Plan {

@@ -1,7 +1,7 @@
 import { isSame, type PageDocument } from '../document.ts';
 import { type PageChange, pageChanges } from '../panels/versions/page-changes.ts';
 
-/** What differs between two states of a page, with its widgets. */
+/** The differences between two states of a page, with its widgets. */
 export function pageDifferences(before: PageDocument, after: PageDocument): PageChange[] {
   const widgets = { ...before.widgets, ...after.widgets };
   const contentOf = ({ title, description, config }: PageDocument) => ({

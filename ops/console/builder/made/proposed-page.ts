@@ -163,11 +163,11 @@ function withSources(
       return [source.alias, { ...source, ...target }];
     }),
   );
-  const kept = before.map((one) => {
+  const retained = before.map((one) => {
     const next = given.get(String(one.alias));
     given.delete(String(one.alias));
     return next ?? one;
   });
-  const dataSources = [...kept, ...given.values()];
+  const dataSources = [...retained, ...given.values()];
   return isSame(before, dataSources) ? document : setConfig({ dataSources })(document);
 }

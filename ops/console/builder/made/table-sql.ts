@@ -6,7 +6,7 @@ import { type Column, hasOrder, isSearched } from './columns.ts';
 type Table = Schemas['DatabaseTable'];
 type Values = Readonly<Record<string, unknown>>;
 
-/** What a query asks, with its declared inputs. */
+/** The text of a query, with its declared inputs. */
 interface Options extends Values {
   query: string;
   inputDefinitions: readonly Values[];

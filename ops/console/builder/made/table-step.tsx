@@ -74,8 +74,8 @@ export function TableStep({ tenantID, create, begin }: Props) {
             label="What people may do on the page"
             description="Everyone who may open the page sees the rows"
             value={(Object.keys(words) as (keyof Doing)[]).filter((one) => possible[one] && !refused.has(one))}
-            onChange={(kept) =>
-              setRefused(new Set((Object.keys(words) as (keyof Doing)[]).filter((one) => !kept.includes(one))))
+            onChange={(allowed) =>
+              setRefused(new Set((Object.keys(words) as (keyof Doing)[]).filter((one) => !allowed.includes(one))))
             }
           >
             <Stack gap={6} mt={6}>

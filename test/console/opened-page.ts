@@ -1,8 +1,8 @@
 import type { Answer, PageClient, RunState, Wanted } from '#ops/console/page/state/client.ts';
 import { propertiesID } from '#ops/console/page/state/page-content.ts';
 import { PageState } from '#ops/console/page/state/page-state.ts';
-import type { Client } from './client.ts';
-import { eventually } from './settle.ts';
+import type { Client } from '../support/client.ts';
+import { eventually } from '../support/settle.ts';
 
 type Values = Record<string, unknown>;
 
@@ -13,7 +13,7 @@ export interface OpenedPage extends Disposable {
   shown(name: string): Promise<Values>;
   enter(name: string, values: Values): void;
   fire(name: string, event: string, values?: Values): Promise<boolean>;
-  /** What the page has told, the latest last. */
+  /** Messages of the page, the latest last. */
   told(): string[];
 }
 

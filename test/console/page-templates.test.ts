@@ -5,8 +5,8 @@ import { installSample } from '#ops/samples/install.ts';
 import { readSample, sampleNames } from '#ops/samples/read.ts';
 import { type Cluster, startCluster } from '../support/cluster.ts';
 import { aMember, aTenant, type TestTenant } from '../support/factories.ts';
-import { type OpenedPage, openPageState } from '../support/opened-page.ts';
 import { eventually } from '../support/settle.ts';
+import { type OpenedPage, openPageState } from './opened-page.ts';
 
 let cluster: Cluster;
 let tenant: TestTenant;
