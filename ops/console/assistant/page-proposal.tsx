@@ -131,10 +131,12 @@ function Parts({ proposal: { widgets, sources } }: { proposal: Proposed }) {
             <summary>
               Query <bdi>{withoutTurning(query.title)}</bdi>
             </summary>
-            {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard */}
-            <pre tabIndex={0}>
-              <code>{withoutTurning(String(query.dataQueryOptions.query ?? ''))}</code>
-            </pre>
+            <div className="marked-code">
+              {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard */}
+              <pre tabIndex={0}>
+                <code>{withoutTurning(String(query.dataQueryOptions.query ?? ''))}</code>
+              </pre>
+            </div>
           </details>
         ) : (
           []

@@ -31,7 +31,7 @@ export function madePageTests(stage: () => Stage): void {
     await pictureForGuide(page, 'first-page-wizard');
     await dialog.getByRole('button', { name: 'Create the page' }).click();
     const appPageID = await opened();
-    await page.locator('.page-widget').first().waitFor();
+    await page.getByText('Customer 1', { exact: true }).waitFor();
     await pictureForGuide(page, 'first-page-builder');
 
     const viewer = await aMember(cluster, { tenant, can: ['appPage.read', 'appPage.list'] });

@@ -2,10 +2,11 @@ import { Button } from '@mantine/core';
 import { useState } from 'react';
 import { flag, type Properties, text, usePage, type WidgetProps } from '../page-context.ts';
 
+/** White words on them have a contrast of at least 4.5 in both schemes. */
 const variants: Readonly<Record<string, object>> = {
   danger: { color: 'red.9' },
-  success: { color: 'green.9' },
-  warning: { color: 'orange.9' },
+  success: { color: 'teal.9' },
+  warning: { color: '#b8400e' },
   neutral: { variant: 'default' },
 };
 
