@@ -1,3 +1,4 @@
+import { mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { readEmbeddedConfig } from '#shared/process/config.ts';
 import { EMBEDDED_SERVER } from '#shared/tenants/embedded-server.ts';
@@ -18,6 +19,7 @@ export async function withStartedServers(work: (servers: StartedServers) => Prom
   const settings = readEmbeddedConfig();
   await using resources = new AsyncDisposableStack();
   const home = resources.use(await openHome(resolve(settings.home)));
+  await mkdir(join(home.dir, 'logs'), { recursive: true, mode: 0o700 });
   const servers = resources.use(await openServers(settings, home.dir));
   const tenants = resources.use(await prepareTenantPostgres(home, settings));
   await work({
