@@ -158,6 +158,12 @@ test('ticks between the backup and the resumption are missed, and the next one i
   const target = resources.use(await anEmptyTarget(deployment));
   await restoreDeployment(target, { store: folderStore(folder), ...silent });
 
+  // The worker of the lost deployment had decided about the tick before the backup.
+  await target.pool.query('delete from cron_tick');
+  await target.pool.query(
+    `update cron_job set next_at = now() - interval '2 minutes', due_at = now() - interval '2 minutes'`,
+  );
+
   await resumeDeployment(target, 'cancel');
 
   const { rows } = await target.pool.query('select outcome, error from cron_tick where cron_job_id = $1', [cronJobID]);
