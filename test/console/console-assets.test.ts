@@ -3,6 +3,7 @@ import { appPageTests } from './browser/app-pages.ts';
 import { assetTests } from './browser/assets.ts';
 import { builderPanelTests } from './browser/builder-panels.ts';
 import { builtInSignInTests } from './browser/built-in-sign-in.ts';
+import { builderTests } from './browser/builder.ts';
 import { chatTests } from './browser/chat.ts';
 import { databaseTests } from './browser/database.ts';
 import { fleetTests } from './browser/fleet.ts';
@@ -21,6 +22,7 @@ await onStage('console-assets', {
   'queries and cron jobs': assetTests,
   'app pages': appPageTests,
   'made pages': madePageTests,
+  'the builder of pages': builderTests,
   'panels of the builder': builderPanelTests,
   'viewers of app pages': pageViewerTests,
   listeners: listenerTests,

@@ -3,7 +3,7 @@ import { readInParts } from '#ops/console/apps/in-parts.ts';
 import { paramsOf } from '#ops/console/apps/view.ts';
 import { gridOf, layoutOf, readingOrder, spansOf } from '#ops/console/page/layout/tree.ts';
 import type { Answer, Listening, PageClient, Push, RunState, Wanted } from '#ops/console/page/state/client.ts';
-import type { PageContent } from '#ops/console/page/state/page-content.ts';
+import { type PageContent, propertiesID } from '#ops/console/page/state/page-content.ts';
 import { PageState } from '#ops/console/page/state/page-state.ts';
 import { remainingRows } from '#ops/console/page/widgets/display/chosen.ts';
 
@@ -622,5 +622,62 @@ describe('layouts', () => {
     });
     expect(gridOf(config, 400)).toBeUndefined();
     expect(readingOrder(config)).toEqual(['a', 'b', 'c']);
+  });
+});
+
+describe('a page that is edited', () => {
+  const stat = (value: string) => ({ widgetType: 'stat', widgetConfig: { properties: { value } } });
+  const shownBy = (page: PageState, key: string) => page.bindings.read(propertiesID(key)).value;
+
+  test('another content of it changes what differs alone: values that were set and data that were read stay', async () => {
+    const config = {
+      variables: [{ key: 'day', defaultValue: 'monday' }, { key: 'gone' }],
+      dataSources: [query('a', { inputValues: { day: '{{variables.day}}' } })],
+    };
+    const { page, requests } = open(config, [stat('{{queries.a.data}} {{variables.day}} {{variables.gone}}')]);
+    await pause(5);
+    const [first] = requests;
+    first?.answer(0, 7);
+    page.setVariable('day', 'tuesday');
+    const before = page.content.get();
+    page.update({
+      ...before,
+      config: {
+        variables: [
+          { key: 'day', defaultValue: 'monday' },
+          { key: 'new', defaultValue: 1 },
+        ],
+        dataSources: [...config.dataSources, query('b')],
+      },
+      widgets: [
+        ...before.widgets,
+        {
+          ...before.widgets[0],
+          ...stat('{{queries.a.data}} {{variables.day}} {{variables.new}}'),
+          widgetKey: widgetKey('b'),
+        } as never,
+      ],
+    });
+    await pause(5);
+
+    expect(shownBy(page, widgetKey('b'))).toEqual({ value: '7 tuesday 1' });
+    expect(page.bindings.read(propertiesID(widgetKey('a'))).faults).toEqual([
+      { source: 'variables.gone', message: 'there is no variable “gone” on this page' },
+    ]);
+    // What is new is read, and nothing else again.
+    expect(requests.slice(1).map(({ wanted }) => wanted)).toEqual([[{ kind: 'query', alias: 'b', inputValues: {} }]]);
+    page.close();
+  });
+
+  test('a query that was taken away is not shown any more, also if its answer comes later', async () => {
+    const { page, requests } = open({ dataSources: [query('a')] }, [stat('{{queries.a.data}}')]);
+    await pause(5);
+    page.update({ ...page.content.get(), config: {} });
+    requests[0]?.answer(0, 7);
+
+    expect(page.bindings.read(propertiesID(widgetKey('a'))).faults[0]?.message).toBe(
+      'there is no query “a” on this page',
+    );
+    page.close();
   });
 });

@@ -42,3 +42,10 @@ export async function saveDashboard(
   const params = { path, header: ifMatch(versionNumber) };
   return (await body(rest.PATCH(`${T}/dashboards/{dashboardID}`, { params, body: change }))).dashboard;
 }
+
+/** An empty dashboard; answers its id. */
+export async function createDashboard(tenantID: string, dashboardTitle: string): Promise<string> {
+  const empty = { dashboardTitle, dashboardConfig: { widgets: [] } };
+  const params = { path: { tenantID } };
+  return (await body(rest.POST(`${T}/dashboards`, { params, body: empty }))).dashboard.dashboardID;
+}

@@ -1,6 +1,6 @@
 import { Button, Skeleton } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { useLocation, useNavigate, useParams } from '@tanstack/react-router';
+import { Link, useLocation, useNavigate, useParams } from '@tanstack/react-router';
 import { lazy, Suspense, useMemo, useState } from 'react';
 import { InputForm, Question } from '../apps/lazy-forms.ts';
 import { memoryOf } from '../apps/memory.ts';
@@ -14,6 +14,7 @@ import { useAsOpenPage } from '../open-page/open-page.ts';
 import { PageView } from '../page/view.tsx';
 import { Icon } from '../ui/icon.tsx';
 import { isObject } from '../ui/is-object.ts';
+import { May } from '../ui/may.tsx';
 import { Notice } from '../ui/notice.tsx';
 import { PageTitle } from '../ui/page.tsx';
 import { Problem } from '../ui/problem.tsx';
@@ -72,6 +73,14 @@ export function AppPagePage() {
         <Button variant="default" size="xs" leftSection={<Icon name="again" />} onClick={refresh}>
           Refresh
         </Button>
+        <May permission="appPage.update" on={`appPage:${appPageID}`}>
+          <Button
+            size="xs"
+            renderRoot={(own) => <Link {...own} to="/t/$tenantID/pages/$appPageID/edit" params={ids} />}
+          >
+            Edit
+          </Button>
+        </May>
       </PageTitle>
       {data?.appPage.isDraft && (
         <Notice tone="wait" title="Draft">

@@ -7,9 +7,11 @@ import { useState } from 'react';
 import { type AppView, parseAppView } from '../apps/view.ts';
 import { appPagesRead, dashboardsRead } from '../client/app-pages.ts';
 import { useMay } from '../client/may.ts';
+import { createDashboard } from '../client/pages-saved.ts';
 import type { Schemas } from '../client/types.ts';
 import { AssetList } from '../ui/asset-list.tsx';
 import { May } from '../ui/may.tsx';
+import { NameDialog } from '../ui/name-dialog.tsx';
 import { NewPageDialog } from '../ui/new-page-dialog.tsx';
 import { Ago } from '../ui/time.tsx';
 
@@ -96,30 +98,53 @@ function Pages({ tenantID, view, onFilter, kinds }: ListProps) {
 function Dashboards({ tenantID, view, onFilter, kinds }: ListProps) {
   const { kind: _, ...filter } = view;
   const read = useQuery(dashboardsRead(tenantID, filter));
+  const navigate = useNavigate();
+  const [isNaming, setNaming] = useState(false);
+  const make = (
+    <May permission="dashboard.create">
+      <Button onClick={() => setNaming(true)}>New dashboard</Button>
+    </May>
+  );
+  const create = async (title: string) => {
+    const dashboardID = await createDashboard(tenantID, title);
+    await navigate({ to: '/t/$tenantID/pages/dashboards/$dashboardID/edit', params: { tenantID, dashboardID } });
+  };
   return (
-    <AssetList<Schemas['Dashboard']>
-      {...{ tenantID, filter, read }}
-      onFilter={(next) => onFilter({ ...next, kind: 'dashboards' })}
-      title="Dashboards"
-      actions={kinds}
-      entityType="dashboard"
-      idOf={({ dashboardID }) => dashboardID}
-      titleOf={({ dashboardTitle }) => dashboardTitle}
-      columns={[
-        {
-          head: 'Title',
-          cell: ({ dashboardID, dashboardTitle, dashboardDescription }) => (
-            <>
-              <Link className="link" to="/t/$tenantID/pages/dashboards/$dashboardID" params={{ tenantID, dashboardID }}>
-                <bdi>{dashboardTitle}</bdi>
-              </Link>
-              {dashboardDescription && <div className="note described">{dashboardDescription}</div>}
-            </>
-          ),
-        },
-        { head: 'Changed', cell: ({ updatedAt }) => <Ago at={updatedAt} />, isWide: true },
-      ]}
-      empty="No dashboard that you may open. A dashboard shows widgets in a grid. Its viewers need the right to execute each widget."
-    />
+    <>
+      <AssetList<Schemas['Dashboard']>
+        {...{ tenantID, filter, read }}
+        onFilter={(next) => onFilter({ ...next, kind: 'dashboards' })}
+        title="Dashboards"
+        actions={
+          <>
+            {kinds}
+            {make}
+          </>
+        }
+        entityType="dashboard"
+        idOf={({ dashboardID }) => dashboardID}
+        titleOf={({ dashboardTitle }) => dashboardTitle}
+        columns={[
+          {
+            head: 'Title',
+            cell: ({ dashboardID, dashboardTitle, dashboardDescription }) => (
+              <>
+                <Link
+                  className="link"
+                  to="/t/$tenantID/pages/dashboards/$dashboardID"
+                  params={{ tenantID, dashboardID }}
+                >
+                  <bdi>{dashboardTitle}</bdi>
+                </Link>
+                {dashboardDescription && <div className="note described">{dashboardDescription}</div>}
+              </>
+            ),
+          },
+          { head: 'Changed', cell: ({ updatedAt }) => <Ago at={updatedAt} />, isWide: true },
+        ]}
+        empty="No dashboard that you may open. A dashboard shows widgets in a grid. Its viewers need the right to execute each widget."
+      />
+      {isNaming && <NameDialog title="New dashboard" onName={create} onClose={() => setNaming(false)} />}
+    </>
   );
 }

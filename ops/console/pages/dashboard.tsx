@@ -1,6 +1,6 @@
 import { Button, Skeleton } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { useLocation, useNavigate, useParams } from '@tanstack/react-router';
+import { Link, useLocation, useNavigate, useParams } from '@tanstack/react-router';
 import { useMemo, useState } from 'react';
 import { InputForm, Question } from '../apps/lazy-forms.ts';
 import { memoryOf } from '../apps/memory.ts';
@@ -11,6 +11,7 @@ import { errorInPlaceOf } from '../client/error-in-place.ts';
 import { meRead } from '../client/reads.ts';
 import { PageView } from '../page/view.tsx';
 import { Icon } from '../ui/icon.tsx';
+import { May } from '../ui/may.tsx';
 import { PageTitle } from '../ui/page.tsx';
 import { Problem } from '../ui/problem.tsx';
 
@@ -62,6 +63,16 @@ export function DashboardPage() {
         <Button variant="default" size="xs" leftSection={<Icon name="again" />} onClick={refresh}>
           Refresh
         </Button>
+        <May permission="dashboard.update" on={`dashboard:${dashboardID}`}>
+          <Button
+            size="xs"
+            renderRoot={(own) => (
+              <Link {...own} to="/t/$tenantID/pages/dashboards/$dashboardID/edit" params={{ tenantID, dashboardID }} />
+            )}
+          >
+            Edit
+          </Button>
+        </May>
       </PageTitle>
       {error && <Problem error={error} onRetry={() => void read.refetch()} />}
       {!content && !error && <Skeleton h={320} />}
