@@ -9,7 +9,7 @@ import { openStage, type Stage } from '#test/console/browser/stage.ts';
 import { type Work, workOf } from '#test/console/browser/trace.ts';
 import { findChromium } from '#test/servers/chromium.ts';
 import setup from '#test/setup/global.ts';
-import { aWorkflow } from '#test/support/factories.ts';
+import { aWidget, aWorkflow } from '#test/support/factories.ts';
 import { graph, noop } from '#test/support/graphs.ts';
 import { eventually } from '#test/support/settle.ts';
 import type { PrintedFigure } from './on-test-servers.ts';
@@ -32,7 +32,7 @@ if (found.path === null) throw new Error(found.reason);
   stage.page.setDefaultTimeout(60_000);
   const { cluster, tenant } = stage;
   const client = cluster.as(tenant.creator).in(tenant);
-  for (const part of [largeGraph, largeMap, largeAnswer, manyLines, oneLine]) await part(stage, client);
+  for (const part of [largeGraph, largeMap, largeAnswer, manyLines, oneLine, largePage]) await part(stage, client);
 }
 process.exit();
 
@@ -216,6 +216,40 @@ async function largeCode({ tenant, page, go, path }: Stage, how: string, code: s
       await field.press('Control+End');
       await page.keyboard.type(' typed');
       await field.getByText('typed').waitFor();
+    }),
+  );
+}
+
+/** A page of many widgets in its builder: opened, and changed. */
+async function largePage({ cluster, tenant, page, go, path }: Stage, client: Client): Promise<void> {
+  const keys = await Promise.all(
+    Array.from({ length: NODES }, async (_, at) => {
+      const config = { properties: { label: `Figure ${at}`, value: at } };
+      const { id } = await aWidget(cluster, { tenant, type: 'stat', config });
+      return `widget_${id}_w${at}`;
+    }),
+  );
+  const rows = Array.from({ length: NODES / 4 }, (_, at) => ({
+    ...{ id: `row${at}`, type: 'row' },
+    children: keys.slice(at * 4, at * 4 + 4).map((widgetKey) => ({ id: widgetKey, type: 'widget', widgetKey })),
+  }));
+  const config = { widgets: keys, layout: { id: 'root', type: 'column', children: rows } };
+  const { body } = await client.post('T/app-pages', { appPageTitle: 'Large', appPageConfig: config });
+  await go(path('/pages'));
+  print(
+    `a page of ${NODES} widgets, opened in the builder`,
+    await workOf(page, async () => {
+      await go(path(`/pages/${body.appPage.id}/edit`));
+      await page.getByText(`Figure ${NODES - 1}`).waitFor();
+    }),
+    MAX_DRAWN_MS,
+  );
+  print(
+    'one of them moved by a key',
+    await workOf(page, async () => {
+      await page.locator(`[data-row="${keys[0]}"]`).click();
+      await page.keyboard.press('Alt+ArrowDown');
+      await page.getByText('is moved down').waitFor();
     }),
   );
 }

@@ -5,11 +5,11 @@ import { type Box, dropAt } from '#ops/console/builder/canvas/drop.ts';
 import { copiedParts, partsIn, withCopies } from '#ops/console/builder/clipboard.ts';
 import type { PageDocument, WidgetDraft } from '#ops/console/builder/document.ts';
 import { addWidget, newWidget, removePart, setWidgetConfig } from '#ops/console/builder/edits.ts';
-import { changeCell, setCells } from '#ops/console/builder/grid-edits.ts';
+import { changeCell, setCell } from '#ops/console/builder/grid-edits.ts';
 import { layoutIn } from '#ops/console/builder/layout-edits.ts';
 import { moveBeside, moveTo, nodeIDOf, stepOf, unwrap, wrap } from '#ops/console/builder/parts.ts';
 import { mergeDocuments } from '#ops/console/builder/save/merge.ts';
-import { storedDocument } from '#ops/console/builder/save/save-page.ts';
+import { storedDocument } from '#ops/console/builder/save/stored-document.ts';
 
 type Row = Readonly<Record<string, unknown>>;
 
@@ -67,8 +67,8 @@ describe('the layout of a page', () => {
       ['a', 'b', 'c'],
     );
     const step = (id: string, move: Parameters<typeof stepOf>[2]) => {
-      const place = stepOf(page, id, move);
-      return place && shapeOf(moveTo(id, place)(page));
+      const position = stepOf(page, id, move);
+      return position && shapeOf(moveTo(id, position)(page));
     };
 
     expect(step('a', 'before')).toBeUndefined();
@@ -123,17 +123,17 @@ describe('where a drop goes', () => {
   };
 
   test('before and behind the middle of a widget, and beside it at its sides', () => {
-    expect(drop('a', 200, 20)).toEqual({ place: { parentID: 'root', index: 0 } });
-    expect(drop('a', 200, 80)).toEqual({ place: { parentID: 'root', index: 1 } });
+    expect(drop('a', 200, 20)).toEqual({ position: { parentID: 'root', index: 0 } });
+    expect(drop('a', 200, 80)).toEqual({ position: { parentID: 'root', index: 1 } });
     expect(drop('a', 395, 50)).toEqual({ beside: { otherID: 'a', type: 'row', isBefore: false } });
-    expect(drop('b', 60, 150)).toEqual({ place: { parentID: 'row', index: 0 } });
+    expect(drop('b', 60, 150)).toEqual({ position: { parentID: 'row', index: 0 } });
     expect(drop('b', 100, 105)).toEqual({ beside: { otherID: 'b', type: 'column', isBefore: true } });
   });
 
   test('into a part that holds others, beside that part at its edge, and nowhere in what is dragged', () => {
-    expect(drop('row', 250, 150)).toEqual({ place: { parentID: 'row', index: 1 } });
-    expect(drop('row', 200, 103)).toEqual({ place: { parentID: 'root', index: 1 } });
-    expect(drop('root', 200, 299)).toEqual({ place: { parentID: 'root', index: 3 } });
+    expect(drop('row', 250, 150)).toEqual({ position: { parentID: 'row', index: 1 } });
+    expect(drop('row', 200, 103)).toEqual({ position: { parentID: 'root', index: 1 } });
+    expect(drop('root', 200, 299)).toEqual({ position: { parentID: 'root', index: 3 } });
     expect(drop('b', 100, 150, 'row')).toEqual({});
   });
 });
@@ -254,7 +254,7 @@ describe('the grid of a dashboard', () => {
     },
   };
 
-  test('a cell keeps fields that are not known, the order in which it is stored, and its place among the columns', () => {
+  test('a cell keeps fields that are not known, the order in which it is stored, and its position among the columns', () => {
     const moved = changeCell(key('b'), 'lg', { x: 20 })(dashboard);
 
     expect(moved.config.layouts).toEqual({
@@ -263,7 +263,7 @@ describe('the grid of a dashboard', () => {
         { i: key('a'), x: 0, y: 0, w: 4, h: 4 },
       ],
     });
-    expect(setCells('lg', [])(dashboard)).toBe(dashboard);
+    expect(setCell('lg', { i: key('a'), x: 0, y: 0, w: 4, h: 4 })(dashboard)).toBe(dashboard);
   });
 
   test('what a cell covers goes below it', () => {

@@ -71,7 +71,7 @@ const MOST_ITEMS = 100;
 /** As many widgets as one request may ask for. */
 const AT_ONCE = 50;
 
-/** What pages and dashboards have in common. */
+/** The part of the server that pages and dashboards have in common. */
 export function commonClient({
   tenantID,
   appPageID,

@@ -18,13 +18,13 @@ import type { CanvasState } from './canvas/canvas-state.ts';
 import type { PageDocument, StoredPage, WidgetDraft } from './document.ts';
 import { addWidget, newWidget, placedWidget, setPage } from './edits.ts';
 import type { Screen } from './grid-edits.ts';
-import { type Place, withNode } from './layout-edits.ts';
+import { type Position, withNode } from './layout-edits.ts';
 import { useOpenBuilder } from './open-builder.ts';
 import { InsertDialog } from './panels/library/insert-dialog.tsx';
-import { nameOfPart, nodeIDOf, partOf, placeAfter } from './parts.ts';
+import { nameOfPart, nodeIDOf, partOf, positionAfter } from './parts.ts';
 import { Preview } from './preview.tsx';
 import { Conflict } from './save/conflict.tsx';
-import { dropUnsaved, unsavedOf } from './save/kept.ts';
+import { dropUnsaved, unsavedOf } from './save/unsaved.ts';
 import { useBuilderKeys } from './use-builder-keys.ts';
 import { usePartActions } from './use-part-actions.ts';
 import { useSave } from './use-save.ts';
@@ -40,9 +40,9 @@ interface Props {
 
 /** The builder of a page or a dashboard: the page itself, its parts, and the panel of the part that is chosen. */
 export function Builder({ tenantID, stored, onReload }: Props) {
-  const [kept] = useState(() => unsavedOf(stored));
-  const { value: document, change, moves, undo } = useUndo(() => kept?.document ?? stored.document);
-  const saving = useSave({ tenantID, stored, document, keptIDs: kept?.ids ?? {} });
+  const [unsaved] = useState(() => unsavedOf(stored));
+  const { value: document, change, moves, undo } = useUndo(() => unsaved?.document ?? stored.document);
+  const saving = useSave({ tenantID, stored, document, savedIDs: unsaved?.ids ?? {} });
   const { base, isDirty, save, theirs } = saving;
   useUnsaved(isDirty);
   const may = useMay(`${document.kind === 'app-page' ? 'appPage' : 'dashboard'}:${document.id}`);
@@ -51,18 +51,18 @@ export function Builder({ tenantID, stored, onReload }: Props) {
   const [width, setWidth] = useState<Width>(() => (window.innerWidth < 640 ? 'phone' : 'desktop'));
   const [screen, setScreen] = useState<Screen>('lg');
   const [isPreview, setPreview] = useState(false);
-  const [adding, setAdding] = useState<{ place: Place | undefined }>();
+  const [adding, setAdding] = useState<{ position: Position | undefined }>();
   const [isInserting, setInserting] = useState(false);
   const [said, setSaid] = useState('');
   const latest = useLatest(document);
-  const [canvas] = useState(() => canvasState({ latest, change, onAdd: (place) => setAdding({ place }) }));
+  const [canvas] = useState(() => canvasState({ latest, change, onAdd: (position) => setAdding({ position }) }));
   const selection = useStore(canvas.selection);
   const [only] = selection;
   const actions = usePartActions({
     ...{ document, edit: change, selection, screen, say: setSaid },
     select: (ids) => canvas.selection.set(new Set(ids)),
   });
-  const openAdd = () => setAdding({ place: placeAfter(document, only) });
+  const openAdd = () => setAdding({ position: positionAfter(document, only) });
   const saveNow = () => mayChange && isDirty && !saving.isSaving && save({});
   useBuilderKeys({
     ...{ actions, isOff: isPreview || !mayChange, onAdd: openAdd, onSave: saveNow },
@@ -73,17 +73,17 @@ export function Builder({ tenantID, stored, onReload }: Props) {
     await onReload();
   };
   const add = (offer: Offer, types: WidgetTypes) => {
-    const [next, id] = added(document, { offer, types, place: adding?.place });
+    const [next, id] = added(document, { offer, types, position: adding?.position });
     change(() => next);
-    canvas.choose(id);
+    canvas.selection.set(new Set([id]));
     setAdding(undefined);
     setSaid(`${offer.word} is added.`);
   };
   const insert = (stored: Omit<WidgetDraft, 'key'> & { id: string }) => {
     const widget = placedWidget(document, stored);
-    const next = addWidget(widget, adding?.place)(document);
+    const next = addWidget(widget, adding?.position)(document);
     change(() => next);
-    canvas.choose(widget.key);
+    canvas.selection.set(new Set([nodeIDOf(next, widget.key)]));
     setInserting(false);
     setAdding(undefined);
     setSaid(`${stored.title} is added.`);
@@ -100,7 +100,7 @@ export function Builder({ tenantID, stored, onReload }: Props) {
         onSave={saveNow}
         onPublish={() => save({ isDraft: false })}
       />
-      {kept && isDirty && (
+      {unsaved && isDirty && (
         <Notice tone="wait" title="Changes that were not saved are here again">
           <Button size="compact-xs" variant="default" onClick={() => void drop()}>
             Drop them
@@ -139,8 +139,8 @@ export function Builder({ tenantID, stored, onReload }: Props) {
       {adding && !isInserting && (
         <AddDialog
           tenantID={tenantID}
-          hasHolders={document.kind === 'app-page'}
-          where={whereOf(document, adding.place)}
+          hasSections={document.kind === 'app-page'}
+          where={whereOf(document, adding.position)}
           onAdd={add}
           onInsert={() => setInserting(true)}
           onClose={() => setAdding(undefined)}
@@ -182,30 +182,31 @@ function canvasState({ latest, change, onAdd }: Needs): CanvasState {
 
 /** The part around the one that is chosen; nothing around the page itself. */
 function around(document: PageDocument, id: string | undefined): ReadonlySet<string> {
-  const place = id === undefined ? undefined : partOf(document, id)?.place;
-  return new Set(place ? [place.parentID] : []);
+  const position = id === undefined ? undefined : partOf(document, id)?.position;
+  return new Set(position ? [position.parentID] : []);
 }
 
 interface Adding {
   offer: Offer;
   types: WidgetTypes;
-  place: Place | undefined;
+  position: Position | undefined;
 }
 
 /** The document with what was chosen from the offers, and the id of that part. */
-function added(document: PageDocument, { offer, types, place }: Adding): [PageDocument, string] {
-  if (offer.isHolder) {
+function added(document: PageDocument, { offer, types, position }: Adding): [PageDocument, string] {
+  if (offer.isSection) {
     const id = newID();
-    return [{ ...document, config: withNode(document.config, { id, type: offer.type, children: [] }, place) }, id];
+    return [{ ...document, config: withNode(document.config, { id, type: offer.type, children: [] }, position) }, id];
   }
   const config = firstConfig(offer.type, types[offer.type]?.data ?? {});
   const widget = newWidget(document, { title: offer.word, type: offer.type, config });
-  return [addWidget(widget, place)(document), widget.key];
+  const next = addWidget(widget, position)(document);
+  return [next, nodeIDOf(next, widget.key)];
 }
 
-function whereOf(document: PageDocument, place: Place | undefined): string {
+function whereOf(document: PageDocument, position: Position | undefined): string {
   if (document.kind === 'dashboard') return 'It comes below all others; then move it where it belongs.';
-  if (!place) return 'It comes at the end of the page.';
-  const isPage = partOf(document, place.parentID)?.place === undefined;
-  return isPage ? 'It comes into the page.' : `It comes into “${nameOfPart(document, place.parentID)}”.`;
+  if (!position) return 'It comes at the end of the page.';
+  const isPage = partOf(document, position.parentID)?.position === undefined;
+  return isPage ? 'It comes into the page.' : `It comes into “${nameOfPart(document, position.parentID)}”.`;
 }

@@ -3,7 +3,7 @@ import { nodesBelow } from '../page/layout/identified.ts';
 import { isObject } from '../ui/is-object.ts';
 import type { PageDocument, Values, WidgetDraft } from './document.ts';
 import { addWidget, keysOf, nameOf, newWidget } from './edits.ts';
-import { findNode, type LayoutNode, layoutIn, type Place, widgetsIn, withNode } from './layout-edits.ts';
+import { findNode, type LayoutNode, layoutIn, type Position, widgetsIn, withNode } from './layout-edits.ts';
 
 /** Parts of a page that are copied, as they stand in a text. */
 export interface Copied {
@@ -12,7 +12,7 @@ export interface Copied {
 }
 
 interface CopiedWidget extends Pick<WidgetDraft, 'key' | 'title' | 'type' | 'config'> {
-  /** By which expressions of the others read it. */
+  /** The name by which expressions of the others read it. */
   name: string;
 }
 
@@ -33,7 +33,7 @@ export function copiedParts(document: PageDocument, ids: readonly string[]): Cop
 }
 
 /** Adds copies: new widgets, with names of their own, which those among them use of one another. Answers the ids of the parts too. */
-export function withCopies(document: PageDocument, copied: Copied, place?: Place): [PageDocument, string[]] {
+export function withCopies(document: PageDocument, copied: Copied, position?: Position): [PageDocument, string[]] {
   const keys = new Map<string, string>();
   const names = new Map<string, string>();
   let named = document;
@@ -48,7 +48,7 @@ export function withCopies(document: PageDocument, copied: Copied, place?: Place
   if (document.kind === 'dashboard')
     return [own.reduce((now, widget) => addWidget(widget)(now), document), own.map(({ key }) => key)];
   const parts = copied.parts.map((part) => withNewIDs(part, keys));
-  const placed = parts.toReversed().reduce<Values>((config, part) => withNode(config, part, place), document.config);
+  const placed = parts.toReversed().reduce<Values>((config, part) => withNode(config, part, position), document.config);
   const widgets = { ...document.widgets, ...Object.fromEntries(own.map((widget) => [widget.key, widget])) };
   const config = { ...placed, widgets: [...keysOf(document), ...own.map(({ key }) => key)] };
   return [{ ...document, config, widgets }, parts.map(({ id }) => String(id))];

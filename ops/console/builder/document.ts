@@ -35,7 +35,7 @@ export type Edit = (document: PageDocument) => PageDocument;
 export interface StoredPage {
   document: PageDocument;
   versionNumber: number;
-  /** By the ids of widgets. */
+  /** Versions by the ids of widgets. */
   widgetVersions: Readonly<Record<string, number>>;
   updatedAt: string;
   /** A draft of an app page runs nothing for its viewers. */
@@ -84,7 +84,7 @@ function widgetOf(placed: Placed): WidgetDraft {
   return { key, id, title, type, config, refreshInterval: placed.refreshInterval, ...(error && { error }) };
 }
 
-/** What saving sends. */
+/** The changes that saving sends. */
 export interface Changes {
   /** New ones. */
   created: readonly WidgetDraft[];
@@ -94,7 +94,7 @@ export interface Changes {
   isPageChanged: boolean;
 }
 
-/** What differs between a document and the one that is stored. Widgets that are on neither are left out. */
+/** The differences between a document and the one that is stored. Widgets that are on neither are left out. */
 export function changesOf(now: PageDocument, before: PageDocument): Changes {
   const widgets = Object.values(now.widgets).filter(({ error }) => !error);
   const stored = new Map(

@@ -1,8 +1,7 @@
 import { newID } from '../client/new-id.ts';
-import { isObject } from '../ui/is-object.ts';
 import type { Edit, PageDocument, Values, WidgetDraft } from './document.ts';
 import { withCell, withoutCell } from './grid-edits.ts';
-import { findNode, layoutIn, nodeOfWidget, type Place, widgetsIn, withNode, withoutNode } from './layout-edits.ts';
+import { findNode, layoutIn, nodeOfWidget, type Position, widgetsIn, withNode, withoutNode } from './layout-edits.ts';
 
 /** Changes a widget at all its places: a page may show the same widget twice. */
 export function setWidget(
@@ -41,20 +40,20 @@ export function newWidget(document: PageDocument, given: Pick<WidgetDraft, 'titl
   return { key: `widget_${newID()}_${freeName(document, given.type)}`, refreshInterval: 0, ...given };
 }
 
-/** A widget of the tenant, which is already stored, at a place of this page. */
+/** A widget of the tenant, which is already stored, at a position of this page. */
 export function placedWidget(document: PageDocument, widget: Omit<WidgetDraft, 'key'> & { id: string }): WidgetDraft {
   return { ...widget, key: `widget_${widget.id}_${freeName(document, widget.type)}` };
 }
 
-/** Adds a widget to the page: at a place of the layout, or behind all others. */
-export function addWidget(widget: WidgetDraft, place?: Place): Edit {
+/** Adds a widget to the page: at a position of the layout, or behind all others. */
+export function addWidget(widget: WidgetDraft, position?: Position): Edit {
   return (document) => {
     const { config } = document;
     const widgets = [...keysOf(document), widget.key];
     const placed =
       document.kind === 'dashboard'
         ? withCell(config, widget.key)
-        : withNode(config, { id: newID(), type: 'widget', widgetKey: widget.key }, place);
+        : withNode(config, { id: newID(), type: 'widget', widgetKey: widget.key }, position);
     return {
       ...document,
       config: { ...placed, widgets },
@@ -81,9 +80,9 @@ export function removePart(id: string): Edit {
 }
 
 function dropWidgets(document: PageDocument, config: Values, dropped: readonly string[]): PageDocument {
-  const gone = new Set(dropped);
-  const widgets = Object.entries(document.widgets).filter(([key]) => !gone.has(key));
-  const keys = keysOf(document).filter((key) => !gone.has(key));
+  const removed = new Set(dropped);
+  const widgets = Object.entries(document.widgets).filter(([key]) => !removed.has(key));
+  const keys = keysOf(document).filter((key) => !removed.has(key));
   return { ...document, widgets: Object.fromEntries(widgets), config: { ...config, widgets: keys } };
 }
 
@@ -112,9 +111,4 @@ function freeName(document: PageDocument, type: string): string {
 
 function withPart(config: Values, part: Values): Values {
   return Object.fromEntries(Object.entries({ ...config, ...part }).filter(([, value]) => value !== undefined));
-}
-
-/** The properties of a widget's config. */
-export function propertiesOf({ config }: Pick<WidgetDraft, 'config'>): Values {
-  return isObject(config.properties) ? config.properties : {};
 }

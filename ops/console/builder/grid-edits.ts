@@ -66,8 +66,13 @@ export interface Cell {
   h: number;
 }
 
+/** Moves or resizes a widget to a cell of one width; those that it covers then go below it. */
+export function setCell(screen: Screen, cell: Cell): Edit {
+  return (document) => setCells(screen, settled(layoutFor(document.config, screen), cell))(document);
+}
+
 /** Sets the cells of one width. Further fields of cells stay, and so does the order in which they are stored. */
-export function setCells(screen: Screen, cells: readonly Cell[]): Edit {
+function setCells(screen: Screen, cells: readonly Cell[]): Edit {
   return (document) => {
     const { config } = document;
     const layouts = isObject(config.layouts) ? config.layouts : {};
@@ -91,7 +96,7 @@ export function changeCell(key: string, screen: Screen, change: Partial<Record<'
     const w = Math.min(Math.max(cell.w + (change.w ?? 0), 1), columns);
     const x = Math.min(Math.max(cell.x + (change.x ?? 0), 0), columns - w);
     const next = { ...cell, x, w, y: Math.max(cell.y + (change.y ?? 0), 0), h: Math.max(cell.h + (change.h ?? 0), 1) };
-    return setCells(screen, settled(cells, next))(document);
+    return setCell(screen, next)(document);
   };
 }
 

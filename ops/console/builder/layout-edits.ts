@@ -6,8 +6,8 @@ import type { Values } from './document.ts';
 /** A node of a layout as it is stored, with fields that the builder does not know. */
 export type LayoutNode = Values;
 
-/** A place in a layout: before the child with this index. */
-export interface Place {
+/** A position in a layout: before the child with this index. */
+export interface Position {
   parentID: string;
   index: number;
 }
@@ -52,13 +52,13 @@ export function findNode(layout: LayoutNode, id: string): LayoutNode | undefined
   return undefined;
 }
 
-/** The place of a node; undefined for the root. */
-export function placeOf(layout: LayoutNode, id: string): Place | undefined {
+/** The position of a node; undefined for the root. */
+export function positionOf(layout: LayoutNode, id: string): Position | undefined {
   const children = childrenOf(layout);
   const index = children.findIndex((child) => isObject(child) && child.id === id);
   if (index !== -1) return { parentID: String(layout.id), index };
   for (const child of nodesBelow(layout)) {
-    const found = placeOf(child, id);
+    const found = positionOf(child, id);
     if (found) return found;
   }
   return undefined;
@@ -80,10 +80,10 @@ export function widgetsIn(node: LayoutNode): string[] {
   return [...own, ...nodesBelow(node).flatMap(widgetsIn)];
 }
 
-/** Adds a node at a place, or behind all others. */
-export function withNode(config: Values, node: LayoutNode, place?: Place): Values {
+/** Adds a node at a position, or behind all others. */
+export function withNode(config: Values, node: LayoutNode, position?: Position): Values {
   const layout = layoutIn(config);
-  const { parentID, index } = place ?? { parentID: String(layout.id), index: Number.POSITIVE_INFINITY };
+  const { parentID, index } = position ?? { parentID: String(layout.id), index: Number.POSITIVE_INFINITY };
   return withLayout(
     config,
     changed(layout, parentID, (parent) => withRoom(withChildren(parent, childrenOf(parent).toSpliced(index, 0, node)))),
@@ -128,44 +128,44 @@ export function withNodeFields(config: Values, id: string, change: Values): Valu
   );
 }
 
-/** Moves a part. The place is one of before the move; one inside the part itself changes nothing. */
-export function withMoved(config: Values, id: string, place: Place): Values {
+/** Moves a part. The position is one of before the move; one inside the part itself changes nothing. */
+export function withMoved(config: Values, id: string, position: Position): Values {
   const layout = layoutIn(config);
   const node = findNode(layout, id);
-  const from = placeOf(layout, id);
-  if (!node || !from || findNode(node, place.parentID)) return config;
-  const isBehind = from.parentID === place.parentID && from.index < place.index;
-  const index = isBehind ? place.index - 1 : place.index;
-  if (from.parentID === place.parentID && from.index === index) return config;
-  return withNode(withLayout(config, without(layout, id)), node, { parentID: place.parentID, index });
+  const from = positionOf(layout, id);
+  if (!node || !from || findNode(node, position.parentID)) return config;
+  const isBehind = from.parentID === position.parentID && from.index < position.index;
+  const index = isBehind ? position.index - 1 : position.index;
+  if (from.parentID === position.parentID && from.index === index) return config;
+  return withNode(withLayout(config, without(layout, id)), node, { parentID: position.parentID, index });
 }
 
-/** Puts a part of this type around others, in the place of the first of them. Answers its id too. */
+/** Puts a part of this type around others, in the position of the first of them. Answers its id too. */
 export function withWrapped(config: Values, ids: readonly string[], type: string): { config: Values; id: string } {
   const layout = layoutIn(config);
   const [first = ''] = ids;
-  const place = placeOf(layout, first);
-  if (!place) return { config, id: first };
+  const position = positionOf(layout, first);
+  if (!position) return { config, id: first };
   const inside = ids.map((one) => findNode(layout, one)).filter((node) => node !== undefined);
   const span = inside.length === 1 ? inside[0]?.span : undefined;
   // A width counts in the row around it, and so belongs to the new part.
   const children = span === undefined ? inside : inside.map(({ span: _span, ...node }) => node);
   const id = newID();
   const around = { id, type, ...(span !== undefined && { span }) };
-  const emptied = ids.reduce(withoutNode, withNode(withLayout(config, layout), around, place));
+  const emptied = ids.reduce(withoutNode, withNode(withLayout(config, layout), around, position));
   return { config: withNodeFields(emptied, id, { children }), id };
 }
 
-/** Takes a part away and leaves what is in it in its place. */
+/** Takes a part away and leaves what is in it in its position. */
 export function withUnwrapped(config: Values, id: string): Values {
   const layout = layoutIn(config);
-  const place = placeOf(layout, id);
+  const position = positionOf(layout, id);
   const node = findNode(layout, id);
-  if (!place || !node) return config;
+  if (!position || !node) return config;
   return withLayout(
     config,
-    changed(layout, place.parentID, (parent) =>
-      withChildren(parent, childrenOf(parent).toSpliced(place.index, 1, ...childrenOf(node))),
+    changed(layout, position.parentID, (parent) =>
+      withChildren(parent, childrenOf(parent).toSpliced(position.index, 1, ...childrenOf(node))),
     ),
   );
 }

@@ -1,7 +1,7 @@
 import { NumberInput, Select, Stack, Text } from '@mantine/core';
 import '@mantine/core/styles/NumberInput.css';
 import type { Edit, PageDocument } from './document.ts';
-import { COLUMNS, holders, isHolder, partOf, setPart, spanOf } from './parts.ts';
+import { COLUMNS, isSection, partOf, sections, setPart, spanOf } from './parts.ts';
 
 interface Props {
   document: PageDocument;
@@ -12,20 +12,20 @@ interface Props {
 /** How a part of the layout places what is in it, and how large it is itself. */
 export function LayoutPanel({ document, id, edit }: Props) {
   const part = partOf(document, id);
-  const { node, place } = part ?? {};
+  const { node, position } = part ?? {};
   if (!node) return null;
   const set = (field: string, value: unknown) => edit(setPart(id, { [field]: value }), `${field} of ${id}`);
-  const type = isHolder(node.type) ? node.type : 'column';
+  const type = isSection(node.type) ? node.type : 'column';
   const isStack = type === 'stack';
   return (
     <Stack gap="sm">
       <Text component="h2" fw={600}>
-        {place ? holders[type].word : 'The whole page'}
+        {position ? sections[type].word : 'The whole page'}
       </Text>
       <Select
         label="Places its parts"
         allowDeselect={false}
-        data={Object.entries(holders).map(([value, { sentence }]) => ({ value, label: sentence }))}
+        data={Object.entries(sections).map(([value, { sentence }]) => ({ value, label: sentence }))}
         value={type}
         onChange={(value) => value && set('type', value)}
       />
@@ -48,7 +48,7 @@ export function LayoutPanel({ document, id, edit }: Props) {
         max={100}
         onValue={(value) => set('gap', value)}
       />
-      {place && (
+      {position && (
         <>
           <NumberField
             label="Width"

@@ -25,7 +25,7 @@ export function useLivePage(tenantID: string, document: PageDocument): PageState
   return page;
 }
 
-/** What is drawn of a document; undefined until it is known who looks at it. */
+/** The content that is drawn of a document; undefined until it is known who looks at it. */
 export function useContentOf({ id, title, config, widgets }: PageDocument): PageContent | undefined {
   const { data: me } = useQuery(meRead);
   return useMemo(() => {

@@ -2,7 +2,7 @@ import { ActionIcon, Button, Group, Menu, NumberInput } from '@mantine/core';
 import '@mantine/core/styles/NumberInput.css';
 import { Icon } from '../ui/icon.tsx';
 import type { PageDocument } from './document.ts';
-import { COLUMNS, type Holder, holders, type Move, nameOfPart, partOf, spanOf, stepOf } from './parts.ts';
+import { COLUMNS, type Move, nameOfPart, partOf, type Section, sections, spanOf, stepOf } from './parts.ts';
 import type { PartActions } from './use-part-actions.ts';
 
 interface Props {
@@ -18,13 +18,13 @@ const moves: readonly { move: Move; words: string; keys: string }[] = [
   { move: 'out', words: 'Move out of the part around it', keys: 'Alt ←' },
 ];
 
-/** What can be done with the part that is chosen, by buttons; the keys beside them do the same. */
+/** Actions on the part that is chosen, by buttons; the keys beside them do the same. */
 export function PartBar({ document, selection, actions }: Props) {
   const [only, ...others] = selection;
   if (only === undefined) return <span className="note">Choose a part of the page to change it.</span>;
   const isAlone = others.length === 0;
   const part = partOf(document, only);
-  const isRoot = document.kind === 'app-page' && isAlone && part?.node !== undefined && !part.place;
+  const isRoot = document.kind === 'app-page' && isAlone && part?.node !== undefined && !part.position;
   const name = isAlone ? nameOfPart(document, only) : `${selection.size} parts`;
   return (
     <Group gap={6}>
@@ -33,7 +33,7 @@ export function PartBar({ document, selection, actions }: Props) {
       </strong>
       {!isRoot && (
         <>
-          {isAlone && part?.place && (
+          {isAlone && part?.position && (
             <>
               <NumberInput
                 aria-label="Width in columns of twelve"
@@ -87,7 +87,7 @@ function PartMenu({ document, selection, actions }: Props) {
         </Button>
       </Menu.Target>
       <Menu.Dropdown>
-        {part?.place &&
+        {part?.position &&
           moves.map(({ move, words, keys }) => (
             <Menu.Item
               key={move}
@@ -107,9 +107,9 @@ function PartMenu({ document, selection, actions }: Props) {
         {isPage && (
           <>
             <Menu.Label>Put something around it</Menu.Label>
-            {(['row', 'column', 'container'] as const satisfies Holder[]).map((type) => (
+            {(['row', 'column', 'container'] as const satisfies Section[]).map((type) => (
               <Menu.Item key={type} onClick={() => actions.wrap(type)}>
-                {holders[type].word}
+                {sections[type].word}
               </Menu.Item>
             ))}
             {part?.node && part.node.type !== 'widget' && (

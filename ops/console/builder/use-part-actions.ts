@@ -8,13 +8,13 @@ import { changeCell, type Screen } from './grid-edits.ts';
 import {
   type ChosenPart,
   COLUMNS,
-  type Holder,
   type Move,
   moveTo,
   nameOfPart,
   outermost,
   partOf,
-  placeAfter,
+  positionAfter,
+  type Section,
   setPart,
   spanOf,
   stepOf,
@@ -25,7 +25,7 @@ import {
 export interface PartActions {
   move: (move: Move) => void;
   setSpan: (id: string, span: number | undefined) => void;
-  /** By the keys of a move: a part of a page gets wider and narrower, a widget of a dashboard higher and lower too. */
+  /** Takes the keys of a move: a part of a page gets wider and narrower, a widget of a dashboard higher and lower too. */
   resize: (move: Move) => void;
   remove: () => void;
   duplicate: () => void;
@@ -33,7 +33,7 @@ export interface PartActions {
   copied: () => string | undefined;
   copy: () => Promise<void>;
   paste: (text: string) => void;
-  wrap: (type: Holder) => void;
+  wrap: (type: Section) => void;
   unwrap: () => void;
 }
 
@@ -48,7 +48,7 @@ interface Needs {
   say: (text: string) => void;
 }
 
-/** What is done with the parts that are chosen, by buttons, by a menu and by keys. */
+/** Actions on the parts that are chosen, by buttons, by a menu and by keys. */
 export function usePartActions(needs: Needs): PartActions {
   const latest = useRef(needs);
   latest.current = needs;
@@ -64,7 +64,7 @@ function actionsOf(now: () => Needs): PartActions {
     const { document, edit, select, say, selection } = now();
     const found = partsIn(text);
     if ('refused' in found) return say(found.refused);
-    const [next, ids] = withCopies(document, found, placeAfter(document, lastOf(selection)));
+    const [next, ids] = withCopies(document, found, positionAfter(document, lastOf(selection)));
     edit(() => next);
     select(ids);
     say(`${ids.length === 1 ? 'The part is' : `${ids.length} parts are`} ${verb}.`);
@@ -80,9 +80,9 @@ function actionsOf(now: () => Needs): PartActions {
       if (id === undefined || selection.size !== 1) return;
       if (document.kind === 'dashboard') return edit(changeCell(id, screen, steps[move]), `move ${id}`);
       const part = partOf(document, id);
-      const place = part && stepOf(document, part.id, move);
-      if (!part || !place) return say(`“${nameOfPart(document, id)}” cannot go further there.`);
-      edit(moveTo(part.id, place));
+      const position = part && stepOf(document, part.id, move);
+      if (!part || !position) return say(`“${nameOfPart(document, id)}” cannot go further there.`);
+      edit(moveTo(part.id, position));
       say(`“${nameOfPart(document, id)}” is moved ${words[move]}.`);
     },
     setSpan(id, span) {
@@ -96,7 +96,7 @@ function actionsOf(now: () => Needs): PartActions {
       const { x: w = 0, y: h = 0 } = steps[move];
       if (document.kind === 'dashboard') return edit(changeCell(id, screen, { w, h }), `size of ${id}`);
       const part = partOf(document, id);
-      if (!part?.place || w === 0) return;
+      if (!part?.position || w === 0) return;
       const span = Math.min(Math.max((spanOf(part.node) ?? shareOf(part)) + w, 1), COLUMNS);
       edit(setPart(part.id, { span }), `width of ${id}`);
     },
@@ -146,10 +146,10 @@ const steps: Readonly<Record<Move, { x?: number; y?: number }>> = {
 };
 
 /** The width that a part has without one of its own. */
-function shareOf({ parent, place }: ChosenPart): number {
-  if (parent?.type !== 'row' || !place) return COLUMNS;
+function shareOf({ parent, position }: ChosenPart): number {
+  if (parent?.type !== 'row' || !position) return COLUMNS;
   const spans = nodesBelow(parent).map((node) => ({ span: spanOf(node) }));
-  return spansOf(spans)[place.index] ?? 1;
+  return spansOf(spans)[position.index] ?? 1;
 }
 
 const words: Readonly<Record<Move, string>> = {
@@ -162,7 +162,7 @@ const words: Readonly<Record<Move, string>> = {
 /** Without the page as a whole, and without parts that lie in others. */
 function partsToChange(document: PageDocument, selection: ReadonlySet<string>): string[] {
   const parts = [...selection].map((id) => partOf(document, id));
-  const placed = parts.flatMap((part) => (part?.place ? [part.id] : []));
+  const placed = parts.flatMap((part) => (part?.position ? [part.id] : []));
   const unplaced = parts.flatMap((part) => (part && !part.node ? [part.id] : []));
   return [...outermost(document, placed), ...unplaced];
 }
@@ -172,14 +172,14 @@ function removed(document: PageDocument, id: string): PageDocument {
   return part?.node ? removePart(id)(document) : removeWidget(id)(document);
 }
 
-/** What is chosen once parts are gone: the part before the first of them, else the one around it. */
+/** The part to choose once others are removed: the one before the first of them, else the one around it. */
 function neighbourOf(document: PageDocument, ids: readonly string[]): string | undefined {
   const [first = ''] = ids;
-  const { place, parent } = partOf(document, first) ?? {};
-  if (!place || !parent) return undefined;
+  const { position, parent } = partOf(document, first) ?? {};
+  if (!position || !parent) return undefined;
   const children = Array.isArray(parent.children) ? parent.children : [];
   const left = children.filter(({ id }) => !ids.includes(id));
-  return (left[Math.max(place.index - 1, 0)]?.id as string | undefined) ?? place.parentID;
+  return (left[Math.max(position.index - 1, 0)]?.id as string | undefined) ?? position.parentID;
 }
 
 function lastOf(selection: ReadonlySet<string>): string | undefined {

@@ -1,24 +1,25 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useMemo, useState } from 'react';
 import { isChanged, type PageDocument, type StoredPage } from './document.ts';
-import { dropUnsaved, keepUnsaved } from './save/kept.ts';
-import { ChangedMeanwhile, type SavedIDs, savePage, storedDocument } from './save/save-page.ts';
+import { ChangedMeanwhile, savePage } from './save/save-page.ts';
+import { type SavedIDs, storedDocument } from './save/stored-document.ts';
+import { dropUnsaved, keepUnsaved } from './save/unsaved.ts';
 
 interface Needs {
   tenantID: string;
   stored: StoredPage;
   document: PageDocument;
   /** Ids of widgets that were saved before the tab was loaded anew. */
-  keptIDs: SavedIDs;
+  savedIDs: SavedIDs;
 }
 
 /** How long nothing is changed before the tab keeps what is not saved. */
 const PAUSE_MS = 500;
 
 /** Saves what is edited, and knows what of it is saved. */
-export function useSave({ tenantID, stored, document, keptIDs }: Needs) {
+export function useSave({ tenantID, stored, document, savedIDs }: Needs) {
   const queries = useQueryClient();
-  const [{ base, ids }, setSaved] = useState({ base: stored, ids: keptIDs });
+  const [{ base, ids }, setSaved] = useState({ base: stored, ids: savedIDs });
   const own = useMemo(() => storedDocument(document, ids), [document, ids]);
   const isDirty = useMemo(() => isChanged(own, base.document), [own, base]);
   const save = useMutation({

@@ -39,10 +39,10 @@ export function PageView({ content, client, memory, isDashboard = false, refresh
   }, [page, refreshes]);
   if (!page) return null;
   return (
-    <PageFrame page={page} Question={Question} InputForm={InputForm}>
+    <PageShell page={page} Question={Question} InputForm={InputForm}>
       {isDashboard ? <DashboardLayout /> : <PageLayout />}
       {content.widgets.length === 0 && <p className="page-nothing">This page has no widgets yet.</p>}
-    </PageFrame>
+    </PageShell>
   );
 }
 
@@ -63,13 +63,13 @@ export function usePageState({ content, client, memory, isStill = false }: Openi
   return page;
 }
 
-interface FrameProps extends Pick<Props, 'Question' | 'InputForm'> {
+interface ShellProps extends Pick<Props, 'Question' | 'InputForm'> {
   page: PageState;
   children: ReactNode;
 }
 
 /** What the layout of a page is drawn in, with the messages and questions of its actions. */
-export function PageFrame({ page, Question, InputForm, children }: FrameProps) {
+export function PageShell({ page, Question, InputForm, children }: ShellProps) {
   return (
     <PageContext value={page}>
       <QuestionContext value={Question}>

@@ -3,7 +3,12 @@ import { type IconName, outlines } from './outlines.ts';
 export type { IconName };
 
 /** Says nothing to screen readers: a word beside it does. */
-export function Icon({ name, size = 16, isTurning = false }: { name: IconName; size?: number; isTurning?: boolean }) {
+export function Icon({ name, ...more }: { name: IconName; size?: number; isTurning?: boolean }) {
+  return <Outline path={outlines[name]} {...more} />;
+}
+
+/** A drawing of lines by its path, as large as an icon. */
+export function Outline({ path, size = 16, isTurning = false }: { path: string; size?: number; isTurning?: boolean }) {
   return (
     <svg
       className={isTurning ? 'turning' : undefined}
@@ -18,7 +23,7 @@ export function Icon({ name, size = 16, isTurning = false }: { name: IconName; s
       aria-hidden="true"
       focusable="false"
     >
-      <path d={outlines[name]} />
+      <path d={path} />
     </svg>
   );
 }

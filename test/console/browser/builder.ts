@@ -29,7 +29,8 @@ export function builderTests(stage: () => Stage): void {
     await page.getByRole('option', { name }).first().click();
   };
 
-  const part = (page: Page, name: string) => page.getByRole('group', { name, exact: true });
+  const part = (page: Page, name: string) =>
+    page.locator('.builder-part').and(page.getByRole('group', { name, exact: true }));
 
   /** The titles of widgets, by the rows, columns and boxes of the layout. */
   function shapeOf(node: Row, widgets: Row[]): unknown {
@@ -99,7 +100,7 @@ export function builderTests(stage: () => Stage): void {
     };
     const addByKeys = async (words: string, name: string) => {
       await keys('a');
-      await page.getByRole('combobox', { name: 'Find a widget' }).waitFor();
+      await page.locator('[role="combobox"]:focus').waitFor();
       await page.keyboard.type(words);
       await page.getByRole('option', { name, selected: true }).waitFor();
       await keys('Enter');
@@ -190,6 +191,7 @@ export function builderTests(stage: () => Stage): void {
     await page.getByText('Changed meanwhile').waitFor();
     expect((await storedPage(id)).appPage.versionNumber).toBe(versionNumber + 1);
     await page.getByRole('button', { name: 'Show what they changed' }).click();
+    if (process.env.SCREENSHOTS) await page.screenshot({ path: '/tmp/h2pics/conflict-shown.png' });
     await page.getByRole('list', { name: 'What they have changed' }).getByText('Variables').waitFor();
     await expectAccessible(page, { name: 'builder-conflict', shows: 'Changed meanwhile' });
     await page.getByRole('button', { name: 'Merge theirs into mine' }).click();

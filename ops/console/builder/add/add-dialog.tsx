@@ -4,14 +4,16 @@ import { type KeyboardEvent, useEffect, useId, useMemo, useRef, useState } from 
 import { errorInPlaceOf } from '../../client/error-in-place.ts';
 import { type WidgetTypes, widgetTypesRead } from '../../client/widget-types.ts';
 import { countOf } from '../../ui/count.ts';
-import { Icon } from '../../ui/icon.tsx';
+import { Icon, Outline } from '../../ui/icon.tsx';
+import { outlines } from '../../ui/outlines.ts';
 import { Problem } from '../../ui/problem.tsx';
+import { pictures } from './pictures.ts';
 import { groups, type Offer, offersFor, offersOf } from './widget-words.ts';
 
 interface Props {
   tenantID: string;
   /** Whether parts that hold others can be added: a dashboard has none. */
-  hasHolders: boolean;
+  hasSections: boolean;
   /** Where it comes, in words. */
   where: string;
   onAdd: (offer: Offer, types: WidgetTypes) => void;
@@ -21,10 +23,10 @@ interface Props {
 }
 
 /** Offers widgets and parts that hold others, by group and by words. */
-export function AddDialog({ tenantID, hasHolders, where, onAdd, onInsert, onClose }: Props) {
+export function AddDialog({ tenantID, hasSections, where, onAdd, onInsert, onClose }: Props) {
   const read = useQuery(widgetTypesRead(tenantID));
   const types = read.data;
-  const offers = useMemo(() => (types ? offersOf(types, hasHolders) : []), [types, hasHolders]);
+  const offers = useMemo(() => (types ? offersOf(types, hasSections) : []), [types, hasSections]);
   const error = errorInPlaceOf(read);
   return (
     <Modal opened onClose={onClose} title="Add a widget" size="lg">
@@ -101,7 +103,7 @@ function Offers({ offers, where, onChoose }: OffersProps) {
                 className="builder-offer"
                 onClick={() => onChoose(offer)}
               >
-                <Icon name={offer.icon} size={20} />
+                <Outline path={pictures[offer.type] ?? outlines[offer.icon]} size={22} />
                 <span>
                   {offer.word}
                   <small>{offer.sentence}</small>

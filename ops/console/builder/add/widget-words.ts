@@ -1,10 +1,10 @@
 import type { IconName } from '../../ui/icon.tsx';
-import { type Holder, holders } from '../parts.ts';
+import { type Section, sections } from '../parts.ts';
 
 /** A type of widget, or a part that holds others, as it is offered. */
 export interface Offer {
   type: string;
-  isHolder: boolean;
+  isSection: boolean;
   word: string;
   sentence: string;
   icon: IconName;
@@ -16,7 +16,7 @@ export interface Offer {
 export const groups = ['Show data', 'Charts', 'Text and media', 'Ask and act', 'Arrange', 'Other'] as const;
 type Group = (typeof groups)[number];
 
-type Words = Omit<Offer, 'type' | 'isHolder'>;
+type Words = Omit<Offer, 'type' | 'isSection'>;
 
 function words(group: Group, icon: IconName, word: string, sentence: string, synonyms = ''): Words {
   return { group, icon, word, sentence, synonyms };
@@ -79,7 +79,7 @@ const widgets: Readonly<Record<string, Words>> = {
   divider: words('Arrange', 'skip', 'Divider', 'A line between parts', 'separator rule'),
 };
 
-const holderIcons: Readonly<Record<Holder, IconName>> = {
+const sectionIcons: Readonly<Record<Section, IconName>> = {
   row: 'fold',
   column: 'runs',
   container: 'note',
@@ -87,7 +87,7 @@ const holderIcons: Readonly<Record<Holder, IconName>> = {
   'z-stack': 'data',
 };
 
-const holderSynonyms: Readonly<Record<Holder, string>> = {
+const sectionSynonyms: Readonly<Record<Section, string>> = {
   row: 'columns side by side horizontal',
   column: 'vertical below',
   container: 'card panel section group border',
@@ -96,16 +96,16 @@ const holderSynonyms: Readonly<Record<Holder, string>> = {
 };
 
 /** All that can be added: widgets of the types that the server knows, and on a page parts that hold others. */
-export function offersOf(types: Readonly<Record<string, { label: string }>>, hasHolders: boolean): Offer[] {
+export function offersOf(types: Readonly<Record<string, { label: string }>>, hasSections: boolean): Offer[] {
   const offered = Object.entries(types).map(([type, { label }]): Offer => {
     const known = Object.hasOwn(widgets, type) ? widgets[type] : undefined;
-    return { type, isHolder: false, ...(known ?? words('Other', 'grid', label, 'A type of widget of this server')) };
+    return { type, isSection: false, ...(known ?? words('Other', 'grid', label, 'A type of widget of this server')) };
   });
-  const arranging = Object.entries(holders).map(([type, { word, sentence }]): Offer => {
-    const name = type as Holder;
-    return { type, isHolder: true, ...words('Arrange', holderIcons[name], word, sentence, holderSynonyms[name]) };
+  const arranging = Object.entries(sections).map(([type, { word, sentence }]): Offer => {
+    const name = type as Section;
+    return { type, isSection: true, ...words('Arrange', sectionIcons[name], word, sentence, sectionSynonyms[name]) };
   });
-  return hasHolders ? [...offered, ...arranging] : offered;
+  return hasSections ? [...offered, ...arranging] : offered;
 }
 
 /** Those that words find, the best first. */

@@ -1,17 +1,17 @@
 import { createContext, useContext, useSyncExternalStore } from 'react';
 import type { Store } from '../../page/state/store.ts';
 import type { Edit, PageDocument } from '../document.ts';
-import type { Place } from '../layout-edits.ts';
+import type { Position } from '../layout-edits.ts';
 
-/** What the parts of the page on the canvas know of the builder. It is the same object as long as the builder is open. */
+/** The builder as the parts of the page on the canvas know it. It is the same object as long as the builder is open. */
 export interface CanvasState {
   document: () => PageDocument;
   edit: (edit: Edit, what?: string) => void;
   /** Ids of parts. */
   selection: Store<ReadonlySet<string>>;
   choose: (id: string, isMore?: boolean) => void;
-  /** Opens the dialog that adds something at a place. */
-  add: (place: Place | undefined) => void;
+  /** Opens the dialog that adds something at a position. */
+  add: (position: Position | undefined) => void;
 }
 
 export const CanvasContext = createContext<CanvasState | undefined>(undefined);

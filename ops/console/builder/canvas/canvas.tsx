@@ -4,7 +4,7 @@ import { InputForm, Question } from '../../apps/lazy-forms.ts';
 import { AnchorContext, type Anchors } from '../../page/layout/anchors.tsx';
 import { PageLayout } from '../../page/layout/layout.tsx';
 import type { PageState } from '../../page/state/page-state.ts';
-import { PageFrame } from '../../page/view.tsx';
+import { PageShell } from '../../page/view.tsx';
 import { moveBeside, moveTo } from '../parts.ts';
 import { type CanvasState, useCanvas } from './canvas-state.ts';
 import { type Box, type Drop, dropAt } from './drop.ts';
@@ -22,9 +22,9 @@ export function Canvas({ page }: { page: PageState }) {
       {/* biome-ignore lint/a11y/useKeyWithClickEvents: the keys are those of the tree of parts, and of the page */}
       {/* biome-ignore lint/a11y/noStaticElementInteractions: as above */}
       <div ref={room} className="builder-page" onClick={(event) => chooseAt(event, canvas)}>
-        <PageFrame page={page} Question={Question} InputForm={InputForm}>
+        <PageShell page={page} {...{ Question, InputForm }}>
           <PageLayout />
-        </PageFrame>
+        </PageShell>
         {line && <div className="builder-line" style={line} />}
       </div>
     </AnchorContext>
@@ -65,10 +65,10 @@ function useDrops(canvas: CanvasState, room: React.RefObject<HTMLElement | null>
       },
       onDrop({ source, location }) {
         const id = String(source.data.partID);
-        const { place, beside } = location.current.dropTargets.length > 0 ? (drop ?? {}) : {};
+        const { position, beside } = location.current.dropTargets.length > 0 ? (drop ?? {}) : {};
         show(undefined);
         if (beside) canvas.edit(moveBeside(id, beside));
-        if (place) canvas.edit(moveTo(id, place));
+        if (position) canvas.edit(moveTo(id, position));
       },
     });
   }, [canvas, room]);

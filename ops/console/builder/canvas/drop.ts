@@ -1,6 +1,6 @@
 import { nodesBelow } from '../../page/layout/identified.ts';
 import type { PageDocument } from '../document.ts';
-import { findNode, type LayoutNode, layoutIn, type Place, placeOf } from '../layout-edits.ts';
+import { findNode, type LayoutNode, layoutIn, type Position, positionOf } from '../layout-edits.ts';
 import { type Beside, mayHold } from '../parts.ts';
 
 export interface Box {
@@ -10,8 +10,8 @@ export interface Box {
   height: number;
 }
 
-/** What a drop would do, and the line that shows it. */
-export type Drop = { line: Box } & ({ place: Place; beside?: never } | { beside: Beside; place?: never });
+/** The effect of a drop, and the line that shows it. */
+export type Drop = { line: Box } & ({ position: Position; beside?: never } | { beside: Beside; position?: never });
 
 interface Point {
   x: number;
@@ -24,7 +24,7 @@ const EDGE = 8;
 const SIDE = 0.2;
 const LINE = 4;
 
-/** What a drop on a part would do. The part must not lie in the one that is dragged. */
+/** The effect of a drop on a part. The part must not lie in the one that is dragged. */
 export function dropAt(
   document: PageDocument,
   { targetID, draggedID }: { targetID: string; draggedID: string },
@@ -37,10 +37,10 @@ export function dropAt(
   const box = boxOf(targetID);
   if (!target || !dragged || !box || findNode(dragged, targetID)) return undefined;
   const around = { point, box, boxOf };
-  const place = placeOf(layout, targetID);
-  const parent = place && findNode(layout, place.parentID);
+  const position = positionOf(layout, targetID);
+  const parent = position && findNode(layout, position.parentID);
   const isHolding = mayHold(document, target);
-  if (!place || !parent) return isHolding ? dropInside(target, around) : undefined;
+  if (!position || !parent) return isHolding ? dropInside(target, around) : undefined;
   const along = axisOf(parent);
   if (isHolding) {
     if (isInMiddle(along, around)) return dropInside(target, around);
@@ -50,7 +50,7 @@ export function dropAt(
   }
   const isBefore = partWay(along, around) < 0.5;
   return {
-    place: { ...place, index: isBefore ? place.index : place.index + 1 },
+    position: { ...position, index: isBefore ? position.index : position.index + 1 },
     line: edgeOf(box, along, isBefore),
   };
 }
@@ -88,12 +88,12 @@ function dropInside(target: LayoutNode, { point, box, boxOf }: Around): Drop {
   const boxes = nodesBelow(target).map(({ id }) => boxOf(String(id)));
   const found = boxes.findIndex((one) => one && isBeforeMiddle(one, point, along));
   const index = found === -1 ? boxes.length : found;
-  const place = { parentID: String(target.id), index };
+  const position = { parentID: String(target.id), index };
   const next = boxes[index];
   const before = boxes[index - 1];
-  if (next) return { place, line: edgeOf(next, along, true) };
-  if (before) return { place, line: edgeOf(before, along, false) };
-  return { place, line: box };
+  if (next) return { position, line: edgeOf(next, along, true) };
+  if (before) return { position, line: edgeOf(before, along, false) };
+  return { position, line: box };
 }
 
 /** In a row, parts that do not fit stand in further lines. */

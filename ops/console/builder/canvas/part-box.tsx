@@ -21,7 +21,7 @@ export function PartBox({
     const element = box.current;
     if (!element) return;
     const endTarget = dropTargetForElements({ element, getData: () => ({ partID: id }) });
-    if (!partOf(canvas.document(), id)?.place) return endTarget;
+    if (!partOf(canvas.document(), id)?.position) return endTarget;
     const endDrag = draggable({ element, getInitialData: () => ({ partID: id }) });
     return () => {
       endTarget();
@@ -29,7 +29,7 @@ export function PartBox({
     };
   }, [canvas, id]);
   const document = canvas.document();
-  const { node, parent, place } = partOf(document, id) ?? {};
+  const { node, parent, position } = partOf(document, id) ?? {};
   const isEmpty = inside.length === 0 && mayHold(document, node);
   const name = nameOfPart(document, id);
   return (
@@ -47,8 +47,8 @@ export function PartBox({
       data-chosen={state === 'no' ? undefined : true}
     >
       {children}
-      {isEmpty && <EmptyPart id={id} isPage={!place} />}
-      {state === 'alone' && place && (
+      {isEmpty && <EmptyPart id={id} isPage={!position} />}
+      {state === 'alone' && position && (
         <>
           <span className="builder-tag" aria-hidden="true">
             <bdi>{name}</bdi>

@@ -1,16 +1,16 @@
 import 'react-grid-layout/css/styles.css';
 import { useElementSize } from '@mantine/hooks';
-import { memo, useMemo } from 'react';
+import { memo, useMemo, useState } from 'react';
 import { GridLayout, type LayoutItem, noCompactor } from 'react-grid-layout';
 import { InputForm, Question } from '../../apps/lazy-forms.ts';
 import type { PageState } from '../../page/state/page-state.ts';
-import { PageFrame } from '../../page/view.tsx';
+import { PageShell } from '../../page/view.tsx';
 import { Widget } from '../../page/widgets/frame.tsx';
 import { chooseAt } from '../canvas/canvas.tsx';
 import { useCanvas, useIsChosen } from '../canvas/canvas-state.ts';
 import { StillWidget } from '../canvas/part-box.tsx';
 import type { PageDocument } from '../document.ts';
-import { layoutFor, type Screen, screens, setCells } from '../grid-edits.ts';
+import { layoutFor, type Screen, screens, setCell } from '../grid-edits.ts';
 
 /** The room between cells, and the height of a row, as the page has them. */
 const GAP = 16;
@@ -26,13 +26,20 @@ interface Props {
 export function Grid({ page, document: { config, widgets }, screen }: Props) {
   const canvas = useCanvas();
   const { ref, width } = useElementSize();
-  const cells = useMemo(() => layoutFor(config, screen), [config, screen]);
-  const place = (layout: readonly LayoutItem[]) => canvas.edit(setCells(screen, layout));
+  const [drops, setDrops] = useState(0);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: after a drop that changes nothing, others go back to where they were
+  const cells = useMemo(() => layoutFor(config, screen), [config, screen, drops]);
+  const drop = (_layout: unknown, _before: unknown, item: LayoutItem | null) => {
+    if (item) canvas.edit(setCell(screen, item));
+    setDrops(drops + 1);
+  };
   return (
     // biome-ignore lint/a11y/useKeyWithClickEvents: the keys are those of the list of parts, and of the page
     // biome-ignore lint/a11y/noStaticElementInteractions: as above
     <div ref={ref} className="builder-page" onClick={(event) => chooseAt(event, canvas)}>
-      <PageFrame page={page} Question={Question} InputForm={InputForm}>
+      {/* Where an element has this id, the grid adds no styles of its own, which the policy of the console refuses. */}
+      <span id="react-draggable-style-el" hidden />
+      <PageShell page={page} {...{ Question, InputForm }}>
         {cells.length === 0 && (
           <p className="builder-empty">This dashboard is empty. Add a figure, a chart or a table.</p>
         )}
@@ -43,10 +50,10 @@ export function Grid({ page, document: { config, widgets }, screen }: Props) {
             gridConfig={{ cols: screens[screen], rowHeight: ROW, margin: [GAP, GAP], containerPadding: [0, 0] }}
             dragConfig={{ threshold: 5 }}
             resizeConfig={{ handles: ['se'] }}
-            // What is stored stays where it is until a person moves it.
+            // A stored cell stays where it is until a person moves it.
             compactor={noCompactor}
-            onDragStop={place}
-            onResizeStop={place}
+            onDragStop={drop}
+            onResizeStop={drop}
           >
             {cells.map(({ i }) => (
               <div key={i}>
@@ -55,7 +62,7 @@ export function Grid({ page, document: { config, widgets }, screen }: Props) {
             ))}
           </GridLayout>
         )}
-      </PageFrame>
+      </PageShell>
     </div>
   );
 }

@@ -13,9 +13,9 @@ export interface Clash {
 
 export interface Merged {
   document: PageDocument;
-  /** There, the own value was kept. */
+  /** There, the own value was unsaved. */
   clashes: readonly Clash[];
-  /** What the other person has changed, in the same form. */
+  /** Changes of the other person, in the same form. */
   theirs: readonly Clash[];
 }
 
@@ -42,16 +42,16 @@ export function mergeDocuments(base: PageDocument, own: PageDocument, other: Pag
   // Safe: what is joined has the shape of both.
   const joinedPage = page as ReturnType<typeof pageOf>;
   const merged: PageDocument = { ...own, ...joinedPage, widgets: Object.fromEntries(widgets) };
-  return { document: { ...merged, config: withOtherPlaces(merged, other) }, clashes, theirs };
+  return { document: { ...merged, config: withTheirWidgets(merged, other) }, clashes, theirs };
 }
 
-/** Where both have changed the layout the own one is kept: widgets that the other person has added come to its end. */
-function withOtherPlaces({ kind, config, widgets }: PageDocument, other: PageDocument): Values {
+/** Where both have changed the layout the own one is unsaved: widgets that the other person has added come to its end. */
+function withTheirWidgets({ kind, config, widgets }: PageDocument, other: PageDocument): Values {
   if (kind === 'dashboard') return config;
   const placed = new Set(widgetsIn(layoutIn(config)));
   const missing = widgetsIn(layoutIn(other.config)).filter((key) => !placed.has(key) && widgets[key]);
-  const gone = [...placed].filter((key) => !widgets[key]);
-  const cleared = gone.reduce((now, key) => {
+  const dropped = [...placed].filter((key) => !widgets[key]);
+  const cleared = dropped.reduce((now, key) => {
     const node = nodeOfWidget(layoutIn(now), key);
     return node ? withoutNode(now, String(node.id)) : now;
   }, config);
@@ -108,6 +108,6 @@ function byName(list: unknown, name: string): Record<string, unknown> {
 /** Keys of widgets: those of both, without those that one of them has taken away. */
 function joined(base: unknown, own: readonly unknown[], other: readonly unknown[]): unknown[] {
   const before: unknown[] = Array.isArray(base) ? base : [];
-  const kept = own.filter((key) => other.includes(key) || !before.includes(key));
-  return [...kept, ...other.filter((key) => !own.includes(key) && !before.includes(key))];
+  const unsaved = own.filter((key) => other.includes(key) || !before.includes(key));
+  return [...unsaved, ...other.filter((key) => !own.includes(key) && !before.includes(key))];
 }

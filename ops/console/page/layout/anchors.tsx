@@ -8,7 +8,7 @@ export interface PartBoxProps {
   children: ReactNode;
 }
 
-/** What is drawn around the parts of a page: a builder draws more than the page itself. */
+/** Elements around the parts of a page: a builder draws more of them than the page itself. */
 export interface Anchors {
   /** The box of a part, in which all of it is. */
   PartBox: ComponentType<PartBoxProps>;

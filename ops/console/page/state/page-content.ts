@@ -18,7 +18,7 @@ export function listIn(value: unknown): Values[] {
   return Array.isArray(value) ? value.filter(isObject) : [];
 }
 
-/** What expressions read of a workflow before its first run. */
+/** Values that expressions read of a workflow before its first run. */
 export const NOT_STARTED = {
   instanceID: null,
   status: null,

@@ -215,7 +215,7 @@ export class PageState {
     for (const [key, value] of Object.entries(viewer)) this.bindings.set('viewer', key, value);
     for (const [key, value] of Object.entries({ id, title, params })) this.bindings.set('page', key, value);
     const variables = differences(listIn(before.config.variables), listIn(config.variables), ({ key }) => String(key));
-    for (const { key } of variables.gone) this.bindings.undeclare('variables', String(key));
+    for (const { key } of variables.removed) this.bindings.undeclare('variables', String(key));
     for (const { key, defaultValue = null } of variables.put)
       if (typeof key === 'string') this.bindings.compute('variables', key, defaultValue);
     const sources = differences(
@@ -223,17 +223,17 @@ export class PageState {
       listIn(config.dataSources),
       ({ type, alias }) => `${type} ${alias}`,
     );
-    for (const { alias } of sources.gone) this.#undeclareSource(String(alias));
+    for (const { alias } of sources.removed) this.#undeclareSource(String(alias));
     for (const source of sources.put) this.#declareSource(source);
     this.#declareWidgets(before.widgets, widgets);
   }
 
   #declareWidgets(before: readonly PlacedWidget[], widgets: readonly PlacedWidget[]): void {
-    const { gone, put } = differences(before, widgets, ({ widgetKey }) => widgetKey);
-    if (gone.length === 0 && put.length === 0) return;
+    const { removed, put } = differences(before, widgets, ({ widgetKey }) => widgetKey);
+    if (removed.length === 0 && put.length === 0) return;
     const old = this.#widgets;
     this.#widgets = new Map(widgets.map((widget) => [widget.widgetKey, widget]));
-    for (const { widgetKey } of gone) this.#undeclareWidget(widgetKey);
+    for (const { widgetKey } of removed) this.#undeclareWidget(widgetKey);
     this.#values.name([...this.#widgets.keys()]);
     for (const widget of put) {
       this.#declareWidget(widget, old.get(widget.widgetKey));
@@ -289,7 +289,7 @@ export class PageState {
     this.sources.remove(widgetID(key));
     this.bindings.remove(propertiesID(key));
     this.#followed.get(key)?.();
-    for (const held of [this.#followed, this.#data, this.#entered]) held.delete(key);
+    for (const known of [this.#followed, this.#data, this.#entered]) known.delete(key);
     this.#values.remove(key);
   }
 }
