@@ -2,7 +2,8 @@ import { type KeyboardEvent, useEffect, useRef, useState } from 'react';
 import { nodesBelow } from '../page/layout/identified.ts';
 import { readingOrder } from '../page/layout/tree.ts';
 import { Icon } from '../ui/icon.tsx';
-import type { PageDocument } from './document.ts';
+import { wordOf } from './add/widget-words.ts';
+import type { PageDocument, WidgetDraft } from './document.ts';
 import { keysOf } from './edits.ts';
 import { type LayoutNode, layoutIn, widgetsIn } from './layout-edits.ts';
 import { nameOfPart } from './parts.ts';
@@ -99,10 +100,17 @@ function rowAt(rows: readonly Row[], current: Row, key: MoveKey): Row | undefine
   return rows[key === 'ArrowUp' ? at - 1 : at + 1];
 }
 
+/** Says what a widget is, unless its title does. */
+function noteOf(widget: WidgetDraft | undefined): string {
+  if (!widget) return 'not there';
+  const word = wordOf(widget.type);
+  return widget.title.includes(word) ? '' : word;
+}
+
 function rowsOf(document: PageDocument, closed: ReadonlySet<string>): Row[] {
   const { widgets, config, kind } = document;
   const leaf = (key: string, level: number): Row => ({
-    ...{ id: key, name: widgets[key]?.title ?? key, note: widgets[key]?.type ?? 'not there' },
+    ...{ id: key, name: widgets[key]?.title ?? key, note: noteOf(widgets[key]) },
     ...{ level, hasParts: false, isOpen: false },
   });
   if (kind === 'dashboard') return readingOrder(config).map((key) => leaf(key, 1));
@@ -112,7 +120,7 @@ function rowsOf(document: PageDocument, closed: ReadonlySet<string>): Row[] {
     const id = String(node.id);
     const below = nodesBelow(node);
     const isOpen = !closed.has(id);
-    const note = node.type === 'widget' ? (widgets[String(node.widgetKey)]?.type ?? '') : '';
+    const note = node.type === 'widget' ? noteOf(widgets[String(node.widgetKey)]) : '';
     rows.push({ id, name: nameOfPart(document, id), note, level, hasParts: below.length > 0, isOpen });
     if (isOpen) for (const child of below) visit(child, level + 1);
   };

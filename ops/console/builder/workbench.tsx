@@ -1,5 +1,5 @@
 import '@mantine/core/styles/Tabs.css';
-import { Button, SegmentedControl, Skeleton, Tabs } from '@mantine/core';
+import { Button, Group, SegmentedControl, Skeleton, Tabs } from '@mantine/core';
 import { lazy, Suspense, useEffect, useRef, useState } from 'react';
 import { Icon } from '../ui/icon.tsx';
 import { Canvas } from './canvas/canvas.tsx';
@@ -12,6 +12,7 @@ import { ChosenWidget, PagePanels } from './panels/side-panels.tsx';
 import { PartBar } from './part-bar.tsx';
 import { PartTree } from './part-tree.tsx';
 import { partOf } from './parts.ts';
+import { TabsOfPart } from './tabs-of-part.tsx';
 import type { PartActions } from './use-part-actions.ts';
 import { isScreen, screenWords, type Width, widths } from './widths.ts';
 
@@ -46,7 +47,14 @@ export function Workbench(props: Props) {
     <CanvasContext value={canvas}>
       <div className="builder">
         <div className="builder-bar">
-          {mayChange && <PartBar {...{ document, selection, actions }} />}
+          {mayChange && (
+            <Group gap={6}>
+              <PartBar {...{ document, selection, actions }} />
+              {page && selection.size === 1 && (
+                <TabsOfPart {...{ document, page }} id={[...selection][0] ?? ''} edit={canvas.edit} />
+              )}
+            </Group>
+          )}
           <span role="status" className="note">
             {said}
           </span>

@@ -79,6 +79,11 @@ const widgets: Readonly<Record<string, Words>> = {
   divider: words('Arrange', 'skip', 'Divider', 'A line between parts', 'separator rule'),
 };
 
+/** The word for a type of widget; one that is not known has its own name. */
+export function wordOf(type: string): string {
+  return Object.hasOwn(widgets, type) ? (widgets[type]?.word ?? type) : type;
+}
+
 const sectionIcons: Readonly<Record<Section, IconName>> = {
   row: 'fold',
   column: 'runs',

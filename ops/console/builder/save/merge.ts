@@ -72,6 +72,15 @@ const names: Readonly<Record<string, string>> = { dataSources: 'alias', variable
 
 function mergeValue(base: unknown, own: unknown, { value: other, path, ...notes }: Notes & At): unknown {
   if (isSame(own, other) || isSame(base, other)) return own;
+  if (isObject(own) && isObject(other)) {
+    const before = isObject(base) ? base : {};
+    const keys = new Set([...Object.keys(own), ...Object.keys(other)]);
+    const merged = [...keys].map((key): [string, unknown] => [
+      key,
+      mergeValue(before[key], own[key], { value: other[key], path: [...path, key], ...notes }),
+    ]);
+    return Object.fromEntries(merged.filter(([, value]) => value !== undefined));
+  }
   if (isSame(base, own)) {
     notes.onTheirs(path);
     return other;
@@ -82,15 +91,6 @@ function mergeValue(base: unknown, own: unknown, { value: other, path, ...notes 
     return Object.values(merged as object);
   }
   if (path.at(-1) === 'widgets' && Array.isArray(own) && Array.isArray(other)) return joined(base, own, other);
-  if (isObject(own) && isObject(other)) {
-    const before = isObject(base) ? base : {};
-    const keys = new Set([...Object.keys(own), ...Object.keys(other)]);
-    const merged = [...keys].map((key): [string, unknown] => [
-      key,
-      mergeValue(before[key], own[key], { value: other[key], path: [...path, key], ...notes }),
-    ]);
-    return Object.fromEntries(merged.filter(([, value]) => value !== undefined));
-  }
   notes.onClash(path);
   return own;
 }
