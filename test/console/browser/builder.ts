@@ -83,6 +83,10 @@ export function builderTests(stage: () => Stage): void {
     await save(page);
 
     expect(await shapeOfStored(id)).toEqual({ column: [{ row: ['Figure', 'Table'] }] });
+    // What was new is changed like any other widget now.
+    await page.getByRole('complementary').getByRole('textbox', { name: 'Title' }).fill('Open');
+    await save(page);
+    expect(await shapeOfStored(id)).toEqual({ column: [{ row: ['Open', 'Table'] }] });
     const viewer = await aMember(stage().cluster, { tenant: stage().tenant, can: ['appPage.read', 'appPage.list'] });
     const seen = await stage().open(viewer, { at: `/pages/${id}` });
     await seen.getByText('Grace').waitFor();
@@ -191,7 +195,6 @@ export function builderTests(stage: () => Stage): void {
     await page.getByText('Changed meanwhile').waitFor();
     expect((await storedPage(id)).appPage.versionNumber).toBe(versionNumber + 1);
     await page.getByRole('button', { name: 'Show what they changed' }).click();
-    if (process.env.SCREENSHOTS) await page.screenshot({ path: '/tmp/h2pics/conflict-shown.png' });
     await page.getByRole('list', { name: 'What they have changed' }).getByText('Variables').waitFor();
     await expectAccessible(page, { name: 'builder-conflict', shows: 'Changed meanwhile' });
     await page.getByRole('button', { name: 'Merge theirs into mine' }).click();

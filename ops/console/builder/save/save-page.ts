@@ -69,8 +69,9 @@ async function saveParts(
     const body = { widgetTitle: widget.title, widgetType: widget.type, widgetConfig: widget.config };
     const { refreshInterval } = widget;
     const given = { ...body, refreshInterval } as Schemas['WidgetCreate'];
-    const { widgetID } = await createPageWidget(tenantID, given, requestKeyOf(document.widgets[widget.key] ?? widget));
-    note({ ids: { ...now.ids, [widget.key]: widgetID } });
+    const saved = await createPageWidget(tenantID, given, requestKeyOf(document.widgets[widget.key] ?? widget));
+    const widgetVersions = { ...now.base.widgetVersions, [saved.widgetID]: saved.versionNumber };
+    note({ ids: { ...now.ids, [widget.key]: saved.widgetID }, base: { ...now.base, widgetVersions } });
   }
   for (const widget of changesOf(storedDocument(document, now.ids), now.base.document).changed)
     note({ base: await saveWidget(tenantID, now.base, widget) });

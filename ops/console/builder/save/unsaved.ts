@@ -1,11 +1,12 @@
 import { keep } from '../../client/keep.ts';
 import { isObject } from '../../ui/is-object.ts';
-import type { PageDocument, StoredPage } from '../document.ts';
+import { isSame, type PageDocument, type StoredPage } from '../document.ts';
 import type { SavedIDs } from './stored-document.ts';
 
 /** Changes of a page that are not saved, as the tab keeps them over a reload. */
 interface Unsaved {
   versionNumber: number;
+  widgetVersions: StoredPage['widgetVersions'];
   document: PageDocument;
   ids: SavedIDs;
   at: string;
@@ -14,11 +15,11 @@ interface Unsaved {
 const keyOf = ({ id }: PageDocument) => `gantry.builder.${id}`;
 
 export function keepUnsaved(
-  { versionNumber, document: base }: StoredPage,
+  { versionNumber, widgetVersions, document: base }: StoredPage,
   document: PageDocument,
   ids: SavedIDs,
 ): void {
-  const unsaved: Unsaved = { versionNumber, document, ids, at: new Date().toISOString() };
+  const unsaved: Unsaved = { versionNumber, widgetVersions, document, ids, at: new Date().toISOString() };
   keep(keyOf(base), JSON.stringify(unsaved));
 }
 
@@ -26,11 +27,15 @@ export function dropUnsaved({ document }: StoredPage): void {
   sessionStorage.removeItem(keyOf(document));
 }
 
-/** Changes that were kept of the version that is stored: changes of an earlier one are those that were lost or saved. */
-export function unsavedOf({ document, versionNumber }: StoredPage): Unsaved | undefined {
+/** Changes that were kept of what is stored. Those of earlier versions were lost or saved, or would undo what others have saved. */
+export function unsavedOf({ document, versionNumber, widgetVersions }: StoredPage): Unsaved | undefined {
   try {
     const unsaved: unknown = JSON.parse(sessionStorage.getItem(keyOf(document)) ?? 'null');
-    const isIt = isObject(unsaved) && unsaved.versionNumber === versionNumber && isObject(unsaved.document);
+    const isIt =
+      isObject(unsaved) &&
+      isObject(unsaved.document) &&
+      unsaved.versionNumber === versionNumber &&
+      isSame(unsaved.widgetVersions, widgetVersions);
     // Safe: written by this module.
     return isIt ? (unsaved as unknown as Unsaved) : undefined;
   } catch {
