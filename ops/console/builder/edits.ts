@@ -37,7 +37,8 @@ export function setPage(change: { title?: string; description?: string }): Edit 
 
 /** A new widget, with a key whose end is free on the page: expressions read it by that name. */
 export function newWidget(document: PageDocument, given: Pick<WidgetDraft, 'title' | 'type' | 'config'>): WidgetDraft {
-  return { key: `widget_${newID()}_${freeName(document, given.type)}`, refreshInterval: 0, ...given };
+  const { title, type, config } = given;
+  return { key: `widget_${newID()}_${freeName(document, type)}`, title, type, config, refreshInterval: 0 };
 }
 
 /** A widget of the tenant, which is already stored, at a position of this page. */
