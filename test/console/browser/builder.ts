@@ -83,7 +83,7 @@ export function builderTests(stage: () => Stage): void {
     await save(page);
 
     expect(await shapeOfStored(id)).toEqual({ column: [{ row: ['Figure', 'Table'] }] });
-    // What was new is changed like any other widget now.
+    // The new one is changed like any other widget now.
     await page.getByRole('complementary').getByRole('textbox', { name: 'Title' }).fill('Open');
     await save(page);
     expect(await shapeOfStored(id)).toEqual({ column: [{ row: ['Open', 'Table'] }] });
