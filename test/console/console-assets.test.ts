@@ -1,9 +1,9 @@
 /** The rest of console.test.ts: what workflows use, people and settings, and pages in trouble. */
 import { appPageTests } from './browser/app-pages.ts';
 import { assetTests } from './browser/assets.ts';
+import { builderTests } from './browser/builder.ts';
 import { builderPanelTests } from './browser/builder-panels.ts';
 import { builtInSignInTests } from './browser/built-in-sign-in.ts';
-import { builderTests } from './browser/builder.ts';
 import { chatTests } from './browser/chat.ts';
 import { databaseTests } from './browser/database.ts';
 import { fleetTests } from './browser/fleet.ts';

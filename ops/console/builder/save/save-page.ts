@@ -79,6 +79,12 @@ async function saveParts(
   const isOtherPage = changesOf(sent, now.base.document).isPageChanged || isDraft !== base.isDraft;
   const saved = isOtherPage ? await saveContent(tenantID, now.base, { sent, isDraft }) : now.base;
   note({ base: { ...now.base, ...saved, document: sent } });
+  // A stored widget that was put on the page was read apart from it: its version comes with the page.
+  const isKnown = ({ id = '' }: WidgetDraft) => now.base.widgetVersions[id] !== undefined;
+  if (Object.values(sent.widgets).every(isKnown)) return;
+  note({ base: await readStored(tenantID, document) });
+  for (const widget of changesOf(sent, now.base.document).changed)
+    note({ base: await saveWidget(tenantID, now.base, widget) });
 }
 
 /** The same for each request with the same content: after a lost answer, a repetition creates nothing. */
