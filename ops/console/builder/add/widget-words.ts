@@ -1,4 +1,4 @@
-import type { IconName } from '../../ui/icon.tsx';
+import type { IconName } from '../../ui/outlines.ts';
 import { type Section, sections } from '../parts.ts';
 
 /** A type of widget, or a part that holds others, as it is offered. */
