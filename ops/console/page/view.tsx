@@ -68,7 +68,7 @@ interface ShellProps extends Pick<Props, 'Question' | 'InputForm'> {
   children: ReactNode;
 }
 
-/** What the layout of a page is drawn in, with the messages and questions of its actions. */
+/** The surroundings of a page's layout, with the messages and questions of its actions. */
 export function PageShell({ page, Question, InputForm, children }: ShellProps) {
   return (
     <PageContext value={page}>
