@@ -68,6 +68,12 @@ export function runTests(stage: () => Stage): void {
     await page.getByRole('link', { name: 'Answer the question' }).waitFor();
     // Told in the room of the tenant.
     await page.getByRole('link', { name: /^Inbox, \d+ waiting/ }).waitFor();
+    await page.setViewportSize({ width: 320, height: 800 });
+    // Beside the number of what waits, the name of the tenant can be read.
+    const tenantName = page.getByRole('combobox', { name: 'Tenant' }).or(page.getByRole('textbox', { name: 'Tenant' }));
+    expect((await tenantName.boundingBox())?.width).toBeGreaterThan(80);
+    if (process.env.SCREENSHOTS) await page.screenshot({ path: `${process.env.SCREENSHOTS}/header-320.png` });
+    await page.setViewportSize({ width: 1280, height: 800 });
     runPath = new URL(page.url()).pathname;
     await press(page.getByRole('link', { name: 'Answer the question' }));
 
