@@ -126,12 +126,21 @@ type BacklogRow = Schemas['FleetBacklog'];
 const columns: readonly Column<BacklogRow>[] = [
   {
     head: 'Queue',
-    cell: ({ queue }) => (board.queues.includes(queue) ? <QueueLink queue={queue} /> : queue),
+    cell: (row) => (
+      <>
+        {board.queues.includes(row.queue) ? <QueueLink queue={row.queue} /> : row.queue}
+        <div className="narrow note">{classAndState(row)}</div>
+      </>
+    ),
   },
-  { head: 'Class and state', cell: ({ state, class: kind }) => (kind ? `${kind}, ${state}` : state) },
+  { head: 'Class and state', cell: classAndState, isWide: true },
   { head: 'Waiting', cell: countText },
   { head: 'Oldest', cell: ({ oldest }) => <Age at={oldest} /> },
 ];
+
+function classAndState({ state, class: kind }: BacklogRow): string {
+  return kind ? `${kind}, ${state}` : state;
+}
 
 export function Backlog({ at, rows, empty }: { at: string; rows: readonly BacklogRow[]; empty: string }) {
   return (

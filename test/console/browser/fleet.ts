@@ -1,4 +1,4 @@
-import type { Locator } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Board, startBoard } from '#ops/board.ts';
 import { newID } from '#shared/core/ids.ts';
@@ -71,6 +71,7 @@ export function fleetTests(stage: () => Stage): void {
     await tenants.getByRole('link', named).click();
     await page.getByRole('row', { name: new RegExp(REASON) }).waitFor();
     await expectAccessible(page, { name: 'fleet-tenant', shows: REASON });
+    await expectWholeTables(page);
 
     await page.goto(`${baseURL}/fleet`);
     await page.getByLabel('Find a tenant by its title').fill(title.slice(0, 46).toLowerCase());
@@ -101,6 +102,7 @@ export function fleetTests(stage: () => Stage): void {
     const past = (await hours.allInnerTexts()).slice(4, 6);
     expect(past.filter((text) => /\t40\t/.test(text))).toHaveLength(1);
     await expectAccessible(page, { name: 'fleet', shows: 'Tenants by backlog' });
+    await expectWholeTables(page);
     const links = page.getByRole('region', { name: 'Queues on the board' }).getByRole('link');
     expect(await links.count()).toBeGreaterThan(queues.length);
     for (const queue of [links.getByText('workflow.runs', { exact: true }), links.getByText('listener.events.dlq')]) {
@@ -199,4 +201,12 @@ function coloursOn(canvas: Locator): Promise<string[]> {
     for (let at = 0; at < data.length; at += 4) if (data[at + 3] === 255) found.add(data.slice(at, at + 3).join(','));
     return [...found];
   });
+}
+
+/** No table is scrolled sideways on the narrowest telephone. */
+async function expectWholeTables(page: Page): Promise<void> {
+  await page.setViewportSize({ width: 320, height: 800 });
+  const cut = `[...document.querySelectorAll('.scroller')].filter((one) => one.scrollWidth > one.clientWidth).map((one) => one.ariaLabel)`;
+  expect(await page.evaluate(cut)).toEqual([]);
+  await page.setViewportSize({ width: 1280, height: 800 });
 }
