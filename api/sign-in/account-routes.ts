@@ -218,7 +218,7 @@ export function accountRoutes(needs: Needs) {
       exchange.response.redirect(303, url);
     }),
 
-    /** Of the console: ends the session of this browser, if there is one. */
+    /** The console asks for it: ends the session of this browser, if there is one. */
     async signOut(request: Request, response: Response): Promise<void> {
       const found = await browsers.find(request, response);
       if (found) {

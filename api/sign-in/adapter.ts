@@ -14,7 +14,7 @@ interface Row {
   consumed: number | null;
 }
 
-/** What oidc-provider remembers, in Postgres: every API process reads the same, and a restart loses nothing. */
+/** The records of oidc-provider, in Postgres: every API process reads the same, and a restart loses nothing. */
 export function postgresAdapter(pool: Pool): (kind: string) => Adapter {
   return (kind) => {
     const graceSeconds = kind === 'RefreshToken' ? REUSE_SECONDS : 0;
@@ -61,7 +61,7 @@ export function postgresAdapter(pool: Pool): (kind: string) => Adapter {
            where kind = $1 and id = $2 and (consumed_at is null or consumed_at > now() - make_interval(secs => $3))`,
           [kind, digest(id), graceSeconds],
         );
-        // Of two uses at once, one only counts.
+        // One of two uses at once counts.
         if (rowCount === 0) throw new errors.InvalidGrant('already used');
       },
       async destroy(id) {

@@ -14,7 +14,7 @@ import { useRecoveryCode, useTOTP } from './second-factor.ts';
 
 type Interaction = Awaited<ReturnType<Provider['interactionDetails']>>;
 
-/** What is known of a sign-in that has begun: the account whose password was right, and the challenge for a passkey. */
+/** A sign-in that has begun: the account whose password was right, and the challenge for a passkey. */
 interface Attempt {
   accountId?: string;
   /** Seconds since 1970. */

@@ -6,7 +6,7 @@ import type { Passwords } from '../auth/passwords.ts';
 import type { Mailer } from './mail.ts';
 import type { SignInThrottle } from './throttle.ts';
 
-/** What the pages of the sign-in use. */
+/** Services that the pages of the sign-in use. */
 export interface Needs {
   pool: Pool;
   secrets: KeyRing;

@@ -21,7 +21,7 @@ interface Passkey {
   transports: string[];
 }
 
-/** What the account page shows of a passkey. */
+/** A passkey as the account page shows it. */
 export interface ShownPasskey {
   id: string;
   name: string;

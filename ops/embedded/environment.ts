@@ -32,7 +32,7 @@ export function requirePublicURL(): void {
   );
 }
 
-/** What `npm start` sets for its processes. */
+/** Settings of `npm start` for its processes. */
 export function startEnvironment(home: Home, { databaseURL, tenantsURL, consoleDir, ports, isProduction }: Started) {
   const { port, boardPort, mcpPort } = ports;
   const isDevelopment = !isProduction && isForDevelopment();
@@ -66,7 +66,7 @@ function productionDefaults() {
     ...(!AUTH_ISSUER && { AUTH: 'builtin' }),
     HOST: host,
     OUTBOUND_ALLOW: OUTBOUND_ALLOW ?? '',
-    // What reaches a service that listens on this machine alone comes through a proxy here, which says where from.
+    // Requests to a service that listens on this machine alone come through a proxy here, which says where from.
     TRUSTED_PROXIES: TRUSTED_PROXIES || (host === '127.0.0.1' ? 'loopback' : ''),
   };
 }

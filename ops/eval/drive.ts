@@ -5,13 +5,13 @@ export interface Outcome {
   task: string;
   /** Calls of tools. */
   calls: number;
-  /** Of the arguments that the agent wrote and the answers that it read, in bytes of UTF-8. */
+  /** Bytes of UTF-8 of the arguments that the agent wrote and the answers that it read. */
   bytes: number;
   /** Absent: the task was done. */
   failure?: string;
 }
 
-/** What acts for the person: it gets the prompt and the tools, and answers with what it tells them. */
+/** Acts for the person: it gets the prompt and the tools, and answers with what it tells them. */
 export type Agent = (prompt: string, tools: Tools) => Promise<string>;
 
 /** Has a task done that is prepared. Without an agent, by the calls of the task itself. */

@@ -3,9 +3,9 @@ import type { Gantry } from '../client/index.ts';
 /** Something that a person asks of an agent. It has a tenant of its own. */
 export interface Task {
   name: string;
-  /** What the person says. It has no ids. */
+  /** The words of the person. They have no ids. */
   prompt: string;
-  prepare(place: Place): Promise<Prepared>;
+  prepare(workspace: Workspace): Promise<Prepared>;
 }
 
 export interface Prepared {
@@ -16,7 +16,7 @@ export interface Prepared {
 }
 
 /** The tenant of a task, as its owner. */
-export interface Place {
+export interface Workspace {
   gantry: Gantry;
   path: { tenantID: string };
 }

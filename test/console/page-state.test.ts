@@ -664,7 +664,7 @@ describe('a page that is edited', () => {
     expect(page.bindings.read(propertiesID(widgetKey('a'))).faults).toEqual([
       { source: 'variables.gone', message: 'there is no variable “gone” on this page' },
     ]);
-    // What is new is read, and nothing else again.
+    // The new source is read, and nothing else again.
     expect(requests.slice(1).map(({ wanted }) => wanted)).toEqual([[{ kind: 'query', alias: 'b', inputValues: {} }]]);
     page.close();
   });

@@ -20,7 +20,7 @@ export interface Page {
   headers: Headers;
   /** Where the answer leads, if it leads away. */
   leadsTo: URL | undefined;
-  /** What the page says to people. */
+  /** The sentence that the page says to people. */
   problem: string | undefined;
 }
 

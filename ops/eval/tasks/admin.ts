@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { addWorkflow, chain } from '../place.ts';
 import { find, idAfter, idBeside, type Task } from '../task.ts';
+import { addWorkflow, chain } from '../workspace.ts';
 
 const nothing = chain({ note: { type: 'set', assignments: [{ name: 'it', value: 1 }] } });
 
@@ -9,8 +9,8 @@ export const adminTasks: Task[] = [
   {
     name: 'run-on-weekdays',
     prompt: 'Run "Nightly import" on each weekday at seven in the morning, Berlin time.',
-    async prepare(place) {
-      const workflowID = await addWorkflow(place, 'Nightly import', nothing);
+    async prepare(workspace) {
+      const workflowID = await addWorkflow(workspace, 'Nightly import', nothing);
       return {
         async solve(tools) {
           const id = await find(tools, 'workflow', 'Nightly import');
@@ -22,7 +22,7 @@ export const adminTasks: Task[] = [
           return tools('call_tool', { name: 'create_cron_job', arguments: body });
         },
         async check() {
-          const { cronJobs } = await place.gantry.call('listCronJobs', { path: place.path });
+          const { cronJobs } = await workspace.gantry.call('listCronJobs', { path: workspace.path });
           const [job] = cronJobs;
           assert.equal(job?.timezone, 'Europe/Berlin');
           assert.match(job.cronJobSchedule, /^0 0?7 \* \* (1-5|MON-FRI|1,2,3,4,5)$/i);
@@ -34,8 +34,8 @@ export const adminTasks: Task[] = [
   {
     name: 'take-webhooks',
     prompt: 'Start "Take an order" for each delivery of a webhook, and tell me the address to send to.',
-    async prepare(place) {
-      const workflowID = await addWorkflow(place, 'Take an order', nothing);
+    async prepare(workspace) {
+      const workflowID = await addWorkflow(workspace, 'Take an order', nothing);
       return {
         async solve(tools) {
           const id = await find(tools, 'workflow', 'Take an order');
@@ -51,10 +51,10 @@ export const adminTasks: Task[] = [
         },
         async check(told) {
           assert.match(told, /\/webhooks\/v1\/inbound\//);
-          const { listeners } = await place.gantry.call('listListeners', { path: place.path });
+          const { listeners } = await workspace.gantry.call('listListeners', { path: workspace.path });
           assert.equal(listeners[0]?.status, 'active');
-          const path = { ...place.path, listenerID: listeners[0].id };
-          assert.match(JSON.stringify(await place.gantry.call('getListener', { path })), new RegExp(workflowID));
+          const path = { ...workspace.path, listenerID: listeners[0].id };
+          assert.match(JSON.stringify(await workspace.gantry.call('getListener', { path })), new RegExp(workflowID));
         },
       };
     },
@@ -62,8 +62,8 @@ export const adminTasks: Task[] = [
   {
     name: 'switch-off',
     prompt: 'Nothing may start the workflow "Old mailer" any more. Do not delete it.',
-    async prepare(place) {
-      const workflowID = await addWorkflow(place, 'Old mailer', nothing);
+    async prepare(workspace) {
+      const workflowID = await addWorkflow(workspace, 'Old mailer', nothing);
       return {
         async solve(tools) {
           const id = await find(tools, 'workflow', 'Old mailer');
@@ -71,7 +71,7 @@ export const adminTasks: Task[] = [
           return tools('call_tool', { name: 'update_workflow', arguments: { workflowID: id, isDisabled: true } });
         },
         async check() {
-          const { workflow } = await place.gantry.call('getWorkflow', { path: { ...place.path, workflowID } });
+          const { workflow } = await workspace.gantry.call('getWorkflow', { path: { ...workspace.path, workflowID } });
           assert.equal(workflow.isDisabled, true);
         },
       };
@@ -80,7 +80,7 @@ export const adminTasks: Task[] = [
   {
     name: 'invite-a-viewer',
     prompt: 'Invite grace@example.com as a viewer.',
-    async prepare(place) {
+    async prepare(workspace) {
       return {
         async solve(tools) {
           assert.match(await tools('find_tools', { query: 'add a user to the tenant with roles' }), /add_tenant_user/);
@@ -89,7 +89,7 @@ export const adminTasks: Task[] = [
           return tools('call_tool', { name: 'add_tenant_user', arguments: body });
         },
         async check() {
-          const { users } = await place.gantry.call('listTenantUsers', { path: place.path });
+          const { users } = await workspace.gantry.call('listTenantUsers', { path: workspace.path });
           const grace = users.find(({ email }) => email === 'grace@example.com');
           assert.deepEqual(
             grace?.roles.map(({ roleName }) => roleName),
@@ -102,9 +102,9 @@ export const adminTasks: Task[] = [
   {
     name: 'set-a-variable',
     prompt: 'Set the variable "orderLimit" to 750.',
-    async prepare(place) {
+    async prepare(workspace) {
       const body = { name: 'orderLimit', value: 500, isSecret: false };
-      await place.gantry.call('createVariable', { path: place.path, body: body as never });
+      await workspace.gantry.call('createVariable', { path: workspace.path, body: body as never });
       return {
         async solve(tools) {
           await tools('find_tools', { query: 'change a variable' });
@@ -113,7 +113,7 @@ export const adminTasks: Task[] = [
           return tools('call_tool', { name: 'update_variable', arguments: { variableID, value: 'json:750' } });
         },
         async check() {
-          const { variables } = await place.gantry.call('listVariables', { path: place.path });
+          const { variables } = await workspace.gantry.call('listVariables', { path: workspace.path });
           assert.deepEqual(
             variables.map(({ value }) => value),
             [750],
@@ -140,9 +140,9 @@ export const adminTasks: Task[] = [
     name: 'redrive-a-dead-letter',
     prompt:
       'A delivery of the listener "Payments" has failed because its workflow was disabled. The workflow is enabled again: process the delivery now.',
-    async prepare(place) {
-      const { gantry, path } = place;
-      const workflowID = await addWorkflow(place, 'Book a payment', nothing);
+    async prepare(workspace) {
+      const { gantry, path } = workspace;
+      const workflowID = await addWorkflow(workspace, 'Book a payment', nothing);
       const datasource = { datasourceTitle: 'Bank', datasourceType: 'webhook', datasourceOptions: {} };
       const made = await gantry.call('createDatasource', { path, body: datasource as never });
       const { listener } = await gantry.call('createListener', {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { addWorkflow, chain, run, runSQL, statusOf } from '../place.ts';
 import { find, idAfter, type Task } from '../task.ts';
+import { addWorkflow, chain, run, runSQL, statusOf } from '../workspace.ts';
 
 const pay = chain({
   pay: { type: 'set', title: 'Pay', assignments: [{ name: 'paid', value: '{{ctx.input.amount}}' }] },
@@ -11,8 +11,8 @@ export const buildTasks: Task[] = [
   {
     name: 'ask-for-an-approval',
     prompt: 'In the workflow "Pay an invoice", ask for an approval before amounts over 500 are paid. Publish it.',
-    async prepare(place) {
-      const workflowID = await addWorkflow(place, 'Pay an invoice', pay, { inputs: { amount: 'number' } });
+    async prepare(workspace) {
+      const workflowID = await addWorkflow(workspace, 'Pay an invoice', pay, { inputs: { amount: 'number' } });
       return {
         async solve(tools) {
           const id = await find(tools, 'workflow', 'Pay an invoice');
@@ -34,15 +34,15 @@ export const buildTasks: Task[] = [
           return tools('save_workflow', { workflowID: id, nodes, edges, publish: true });
         },
         async check() {
-          const path = { ...place.path, workflowID };
-          const small = await run(place, workflowID, { amount: 20 });
-          assert.equal(await statusOf(place, small), 'COMPLETED');
-          await place.gantry.call('executeWorkflow', {
+          const path = { ...workspace.path, workflowID };
+          const small = await run(workspace, workflowID, { amount: 20 });
+          assert.equal(await statusOf(workspace, small), 'COMPLETED');
+          await workspace.gantry.call('executeWorkflow', {
             path,
             query: { wait: 2 } as never,
             body: { args: { amount: 600 } },
           });
-          const { requests } = await place.gantry.call('listCollectionRequests', { path: place.path });
+          const { requests } = await workspace.gantry.call('listCollectionRequests', { path: workspace.path });
           assert.equal(requests.length, 1);
         },
       };
@@ -51,8 +51,8 @@ export const buildTasks: Task[] = [
   {
     name: 'publish-a-draft',
     prompt: 'Publish the draft of the workflow "Welcome mail".',
-    async prepare(place) {
-      const workflowID = await addWorkflow(place, 'Welcome mail', pay, { draft: true });
+    async prepare(workspace) {
+      const workflowID = await addWorkflow(workspace, 'Welcome mail', pay, { draft: true });
       return {
         async solve(tools) {
           const id = await find(tools, 'workflow', 'Welcome mail');
@@ -63,7 +63,7 @@ export const buildTasks: Task[] = [
           return tools('call_tool', { name: 'publish_workflow_version', arguments: { workflowID: id, versionID } });
         },
         async check() {
-          const { workflow } = await place.gantry.call('getWorkflow', { path: { ...place.path, workflowID } });
+          const { workflow } = await workspace.gantry.call('getWorkflow', { path: { ...workspace.path, workflowID } });
           assert.notEqual(workflow.publishedVersionID, null);
         },
       };
@@ -73,7 +73,7 @@ export const buildTasks: Task[] = [
     name: 'make-a-workflow',
     prompt:
       'Make a workflow "Double a number": it takes a number n and gives twice that number as "result". Publish it and try it with 21.',
-    async prepare(place) {
+    async prepare(workspace) {
       return {
         async solve(tools) {
           await tools('get_form', { of: 'step', type: 'javascript' });
@@ -94,13 +94,13 @@ export const buildTasks: Task[] = [
         },
         async check(told) {
           assert.match(told, /42/);
-          const { workflows } = await place.gantry.call('listWorkflows', { path: place.path });
+          const { workflows } = await workspace.gantry.call('listWorkflows', { path: workspace.path });
           assert.deepEqual(
             workflows.map(({ workflowTitle }) => workflowTitle),
             ['Double a number'],
           );
-          const { output } = await place.gantry.call('executeWorkflow', {
-            path: { ...place.path, workflowID: workflows[0]?.id ?? '' },
+          const { output } = await workspace.gantry.call('executeWorkflow', {
+            path: { ...workspace.path, workflowID: workflows[0]?.id ?? '' },
             query: { wait: 30 } as never,
             body: { args: { n: 4 } },
           });
@@ -113,12 +113,12 @@ export const buildTasks: Task[] = [
     name: 'make-a-page',
     prompt:
       'Make a page "Orders": a table of all orders, and a button that starts the workflow "Refund an order" for the chosen one.',
-    async prepare(place) {
+    async prepare(workspace) {
       await runSQL(
-        place,
+        workspace,
         `create table orders (id int primary key, customer text); insert into orders values (1, 'Ada')`,
       );
-      const workflowID = await addWorkflow(place, 'Refund an order', pay, { inputs: { order: 'number' } });
+      const workflowID = await addWorkflow(workspace, 'Refund an order', pay, { inputs: { order: 'number' } });
       return {
         async solve(tools) {
           const id = await find(tools, 'workflow', 'Refund an order');
@@ -149,10 +149,10 @@ export const buildTasks: Task[] = [
           return tools('save_page', { title: 'Orders', config });
         },
         async check() {
-          const { appPages } = await place.gantry.call('listAppPages', { path: place.path });
+          const { appPages } = await workspace.gantry.call('listAppPages', { path: workspace.path });
           const page = JSON.stringify(appPages.find(({ appPageTitle }) => appPageTitle === 'Orders')?.appPageConfig);
           assert.ok(page.includes(workflowID), 'the page binds the workflow');
-          const { widgets } = await place.gantry.call('listWidgets', { path: place.path });
+          const { widgets } = await workspace.gantry.call('listWidgets', { path: workspace.path });
           const types = widgets.filter(({ id }) => page.includes(id)).map(({ widgetType }) => widgetType);
           assert.ok(types.includes('table') && types.includes('button'), `the page has ${types.join(', ')}`);
         },
@@ -162,8 +162,8 @@ export const buildTasks: Task[] = [
   {
     name: 'rename-a-step',
     prompt: 'Call the step "Pay" of "Pay an invoice" "Transfer the money". Change nothing else, and publish nothing.',
-    async prepare(place) {
-      const workflowID = await addWorkflow(place, 'Pay an invoice', pay, { inputs: { amount: 'number' } });
+    async prepare(workspace) {
+      const workflowID = await addWorkflow(workspace, 'Pay an invoice', pay, { inputs: { amount: 'number' } });
       return {
         async solve(tools) {
           const id = await find(tools, 'workflow', 'Pay an invoice');
@@ -174,10 +174,12 @@ export const buildTasks: Task[] = [
           return tools('save_workflow', { workflowID: id, nodes, edges: pay.workflowEdges });
         },
         async check() {
-          const { versions } = await place.gantry.call('listWorkflowVersions', { path: { ...place.path, workflowID } });
+          const { versions } = await workspace.gantry.call('listWorkflowVersions', {
+            path: { ...workspace.path, workflowID },
+          });
           const versionID = versions.find(({ isPublished }) => !isPublished)?.versionID ?? '';
-          const path = { ...place.path, workflowID, versionID };
-          const draft = JSON.stringify(await place.gantry.call('getWorkflowVersion', { path }));
+          const path = { ...workspace.path, workflowID, versionID };
+          const draft = JSON.stringify(await workspace.gantry.call('getWorkflowVersion', { path }));
           assert.match(draft, /Transfer the money/);
           assert.match(draft, /ctx\.input\.amount/);
         },

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
-import { runSQL } from '../place.ts';
-import { find, idAfter, type Place, type Task } from '../task.ts';
+import { find, idAfter, type Task, type Workspace } from '../task.ts';
+import { runSQL } from '../workspace.ts';
 
 const orders = { databaseSchemaName: 'public', databaseTableName: 'orders' };
 
-function addOrders(place: Place): Promise<unknown> {
+function addOrders(workspace: Workspace): Promise<unknown> {
   return runSQL(
-    place,
+    workspace,
     `create table orders (id int primary key, customer text not null, total numeric not null, state text not null default 'open', placed_on date not null);
      insert into orders values (1, 'Ada', 20, 'open', '2026-09-03'), (2, 'Grace', 40, 'paid', '2026-09-20'),
        (3, 'Alan', 60, 'open', '2026-10-01'), (4, 'Edsger', 80, 'paid', '2019-05-05'), (5, 'Barbara', 10, 'open', '2018-01-01')`,
@@ -17,8 +17,8 @@ export const dataTasks: Task[] = [
   {
     name: 'count-rows',
     prompt: 'How many orders are open, and what is their total?',
-    async prepare(place) {
-      await addOrders(place);
+    async prepare(workspace) {
+      await addOrders(workspace);
       return {
         async solve(tools) {
           await tools('describe_tables');
@@ -35,8 +35,8 @@ export const dataTasks: Task[] = [
   {
     name: 'describe-a-table',
     prompt: 'Which columns does the table of orders have, and which of them must not be empty?',
-    async prepare(place) {
-      await addOrders(place);
+    async prepare(workspace) {
+      await addOrders(workspace);
       return {
         solve: (tools) => tools('describe_tables'),
         async check(told) {
@@ -49,8 +49,8 @@ export const dataTasks: Task[] = [
   {
     name: 'add-a-row',
     prompt: 'Add an order of Margaret over 120, placed on 2 November 2026.',
-    async prepare(place) {
-      await addOrders(place);
+    async prepare(workspace) {
+      await addOrders(workspace);
       return {
         async solve(tools) {
           await tools('describe_tables');
@@ -59,7 +59,7 @@ export const dataTasks: Task[] = [
         },
         async check() {
           const rows = await runSQL(
-            place,
+            workspace,
             `select total::int, placed_on::text from orders where customer = 'Margaret'`,
           );
           assert.deepEqual(rows, [{ total: 120, placed_on: '2026-11-02' }]);
@@ -70,15 +70,19 @@ export const dataTasks: Task[] = [
   {
     name: 'delete-old-rows',
     prompt: 'Delete the orders that were placed before 2020. Keep all others.',
-    async prepare(place) {
-      await addOrders(place);
+    async prepare(workspace) {
+      await addOrders(workspace);
       return {
         async solve(tools) {
           await tools('list_rows', { ...orders, order: 'placed_on' });
           return tools('change_rows', { ...orders, change: 'delete', where: { placed_on: { '<': '2020-01-01' } } });
         },
         async check() {
-          assert.deepEqual(await runSQL(place, 'select id from orders order by id'), [{ id: 1 }, { id: 2 }, { id: 3 }]);
+          assert.deepEqual(await runSQL(workspace, 'select id from orders order by id'), [
+            { id: 1 },
+            { id: 2 },
+            { id: 3 },
+          ]);
         },
       };
     },
@@ -87,8 +91,8 @@ export const dataTasks: Task[] = [
     name: 'store-a-query',
     prompt:
       'Store a query "Revenue by month" that gives the month and the revenue of paid orders, and show me what it gives.',
-    async prepare(place) {
-      await addOrders(place);
+    async prepare(workspace) {
+      await addOrders(workspace);
       return {
         async solve(tools) {
           await tools('describe_tables');
@@ -102,12 +106,12 @@ export const dataTasks: Task[] = [
         },
         async check(told) {
           assert.match(told, /2026-09/);
-          const { dataQueries } = await place.gantry.call('listQueries', { path: place.path });
+          const { dataQueries } = await workspace.gantry.call('listQueries', { path: workspace.path });
           const [stored] = dataQueries;
           assert.equal(stored?.dataQueryTitle, 'Revenue by month');
-          const path = { ...place.path, dataQueryID: stored.id };
+          const path = { ...workspace.path, dataQueryID: stored.id };
           assert.match(
-            JSON.stringify(await place.gantry.call('runQuery', { path, body: {} })),
+            JSON.stringify(await workspace.gantry.call('runQuery', { path, body: {} })),
             /2019-05.*80|80.*2019-05/,
           );
         },
@@ -118,14 +122,14 @@ export const dataTasks: Task[] = [
     name: 'mend-a-query',
     prompt:
       'The query "Orders of a customer" shows orders of all customers. It should show those of the customer in its input.',
-    async prepare(place) {
-      await addOrders(place);
+    async prepare(workspace) {
+      await addOrders(workspace);
       const inputDefinitions = [{ key: 'customer', type: 'string', required: true }];
       const body = {
         ...{ dataQueryTitle: 'Orders of a customer', datasourceType: 'tenantdb' },
         dataQueryOptions: { query: 'select * from orders', inputDefinitions },
       };
-      const { dataQuery } = await place.gantry.call('createQuery', { path: place.path, body: body as never });
+      const { dataQuery } = await workspace.gantry.call('createQuery', { path: workspace.path, body: body as never });
       return {
         async solve(tools) {
           const id = await find(tools, 'query', 'Orders of a customer');
@@ -135,11 +139,11 @@ export const dataTasks: Task[] = [
           return tools('run_query', { dataQueryID: id, inputValues: { customer: 'Ada' } });
         },
         async check() {
-          const path = { ...place.path, dataQueryID: dataQuery.id };
+          const path = { ...workspace.path, dataQueryID: dataQuery.id };
           const body = { inputValues: { customer: "Ada'; --" } };
-          const none = await place.gantry.call('runQuery', { path, body: body as never });
+          const none = await workspace.gantry.call('runQuery', { path, body: body as never });
           assert.doesNotMatch(JSON.stringify(none), /Grace/);
-          const some = await place.gantry.call('runQuery', {
+          const some = await workspace.gantry.call('runQuery', {
             path,
             body: { inputValues: { customer: 'Alan' } } as never,
           });

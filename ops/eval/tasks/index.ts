@@ -4,5 +4,5 @@ import { buildTasks } from './build.ts';
 import { dataTasks } from './data.ts';
 import { runTasks } from './runs.ts';
 
-/** What people ask of agents, each with its check. */
+/** Things that people ask of agents, each with its check. */
 export const tasks: readonly Task[] = [...runTasks, ...dataTasks, ...buildTasks, ...adminTasks];

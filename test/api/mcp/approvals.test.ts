@@ -100,14 +100,14 @@ test('a call that is made again while it is approved and under way is that call,
   const { id } = await aWorkflow(cluster, { tenant });
   await using client = await connectAs();
   const call = await deletes(client, id);
-  const holder = await cluster.pool.connect();
-  await holder.query('begin');
-  await holder.query('select from workflow where id = $1 for update', [id]);
+  const other = await cluster.pool.connect();
+  await other.query('begin');
+  await other.query('select from workflow where id = $1 for update', [id]);
   await approve(call);
 
   const again = await client.callTool({ name: 'delete_workflow', arguments: { workflowID: id } });
-  await holder.query('rollback');
-  holder.release();
+  await other.query('rollback');
+  other.release();
 
   expect(again.structuredContent).toMatchObject({ approval: { toolCallID: call, status: 'ready' } });
   expect(await awaits(client, call)).toMatchObject({ structuredContent: { success: true } });

@@ -32,11 +32,11 @@ async function prepare(task: Task) {
   const owner = await aUser(cluster);
   const gantry = cluster.gantryOf(owner);
   const { tenant } = await gantry.call('createTenant', { body: { tenantTitle: 'Shop' } });
-  const place = { gantry, path: { tenantID: tenant.id } };
+  const workspace = { gantry, path: { tenantID: tenant.id } };
   const headers = { authorization: `Bearer ${await cluster.tokenFor(owner)}` };
   const client = await connectMCP({ mcp, tenantID: tenant.id, headers });
   const url = `http://127.0.0.1:${mcp.port}/tenants/${tenant.id}/mcp`;
-  return { place, prepared: await task.prepare(place), client, service: { url, headers } };
+  return { workspace, prepared: await task.prepare(workspace), client, service: { url, headers } };
 }
 
 test.each(tasks)('$name', async (task) => {
@@ -50,10 +50,10 @@ test.each(tasks)('$name', async (task) => {
 
 test('a model does a task with the tools as the client of the AI SDK reads them', async () => {
   const task = tasks.find(({ name }) => name === 'run-with-inputs') as Task;
-  const { place, prepared, client, service } = await prepare(task);
+  const { workspace, prepared, client, service } = await prepare(task);
   await using _ = client;
   await using provider = await startAIProvider();
-  const { workflows } = await place.gantry.call('listWorkflows', { path: place.path });
+  const { workflows } = await workspace.gantry.call('listWorkflows', { path: workspace.path });
   const run = { workflowID: workflows[0]?.id, args: { month: '2026-10' } };
   provider.play(
     { calls: [{ name: 'find_assets', arguments: { query: 'close' } }] },

@@ -13,7 +13,7 @@ afterAll(() => deployment[Symbol.asyncDispose]());
 beforeEach(() => deployment.pool.query('delete from sign_in_key'));
 
 const secrets = createKeyRing([{ id: 'one', key: Buffer.alloc(32, 1) }]);
-const open = (ring = secrets) => openSigningKeys({ pool: deployment.pool, secrets: ring, logger: testLogger });
+const open = (keys = secrets) => openSigningKeys({ pool: deployment.pool, secrets: keys, logger: testLogger });
 
 async function sign(keys: SigningKeys): Promise<string> {
   const [jwk = {}] = keys.current().jwks;

@@ -321,8 +321,8 @@ test('places that a round has taken and not used are there for the next, however
 
 test('a round goes on behind the workflow with which the one before has ended', async () => {
   const { pool, newRun } = deployment;
-  const held: ServerResponse[] = [];
-  answer = (_request, response) => void held.push(response);
+  const unanswered: ServerResponse[] = [];
+  answer = (_request, response) => void unanswered.push(response);
   const runs = (tenantID: string) => {
     const more = { tenantID, workflowID: newID(), completionWebhook: webhookTo(`${receiver.origin}/told`) };
     return Array.from({ length: 3 }, () => newRun(versionID, {}, more));
@@ -343,16 +343,16 @@ test('a round goes on behind the workflow with which the one before has ended', 
 
   // Each workflow may have two of the 32 deliveries that are under way.
   await worker.begin();
-  await eventually(() => expect(held).toHaveLength(32));
+  await eventually(() => expect(unanswered).toHaveLength(32));
   const first = await visited();
   expect(first).toEqual(tenants.toSorted().slice(0, first.length));
-  for (const response of held.splice(0)) response.writeHead(204).end();
+  for (const response of unanswered.splice(0)) response.writeHead(204).end();
   await eventually(async () =>
     expect((await deliveries()).filter(({ status }) => status === 'DELIVERED')).toHaveLength(32),
   );
   await worker.begin();
 
-  await eventually(() => expect(held).toHaveLength(32));
+  await eventually(() => expect(unanswered).toHaveLength(32));
   // Two for each workflow again: the third of the first ones has to wait.
   expect((await visited()).length).toBeGreaterThan(first.length + 12);
 });

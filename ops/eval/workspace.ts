@@ -1,4 +1,4 @@
-import type { Place } from './task.ts';
+import type { Workspace } from './task.ts';
 
 interface Step {
   type: string;
@@ -26,7 +26,7 @@ interface WorkflowSettings {
 
 /** Answers with the id. */
 export async function addWorkflow(
-  { gantry, path }: Place,
+  { gantry, path }: Workspace,
   title: string,
   graph: Graph,
   { inputs = {}, draft = false }: WorkflowSettings = {},
@@ -38,12 +38,12 @@ export async function addWorkflow(
 }
 
 /** Answers with the rows of the last statement. */
-export async function runSQL({ gantry, path }: Place, sql: string): Promise<unknown> {
+export async function runSQL({ gantry, path }: Workspace, sql: string): Promise<unknown> {
   return (await gantry.call('executeRawSql', { path, body: { sql } })).result;
 }
 
 /** Runs a workflow to its end, and answers with the id of the run. */
-export async function run({ gantry, path }: Place, workflowID: string, args: object = {}): Promise<string> {
+export async function run({ gantry, path }: Workspace, workflowID: string, args: object = {}): Promise<string> {
   const { instanceID } = await gantry.call('executeWorkflow', {
     path: { ...path, workflowID },
     query: { wait: 30 } as never,
@@ -52,7 +52,7 @@ export async function run({ gantry, path }: Place, workflowID: string, args: obj
   return instanceID;
 }
 
-export async function statusOf({ gantry, path }: Place, instanceID: string): Promise<string> {
+export async function statusOf({ gantry, path }: Workspace, instanceID: string): Promise<string> {
   const { status } = await gantry.call('getWorkflowInstance', { path: { ...path, instanceID } });
   return status;
 }
