@@ -32,7 +32,8 @@ export function postgresAdapter(pool: Pool): (kind: string) => Adapter {
       async upsert(id, payload, expiresIn) {
         const { ipAddress, userAgent } = kind === 'Session' ? clientOf() : { ipAddress: null, userAgent: null };
         const { jti: _id, ...stored } = withoutCookie(payload);
-        await pool.query(UPSERT, [
+        // oidc-provider saves a session at the end of each request. One that was ended meanwhile must stay ended.
+        await pool.query(kind === 'Session' && isStored(sessionOfRequest()) ? UPDATE : UPSERT, [
           kind,
           digest(id),
           JSON.stringify(stored),
@@ -65,7 +66,15 @@ export function postgresAdapter(pool: Pool): (kind: string) => Adapter {
         if (rowCount === 0) throw new errors.InvalidGrant('already used');
       },
       async destroy(id) {
-        await pool.query('delete from sign_in_record where kind = $1 and id = $2', [kind, digest(id)]);
+        const session = sessionOfRequest();
+        // A session gets a new id: the save that follows must not make it, where it was ended meanwhile.
+        if (kind === 'Session' && session?.oldId === id && isStored(session))
+          await pool.query('update sign_in_record set id = $3 where kind = $1 and id = $2', [
+            kind,
+            digest(id),
+            digest(session.jti),
+          ]);
+        else await pool.query('delete from sign_in_record where kind = $1 and id = $2', [kind, digest(id)]);
       },
       async revokeByGrantId(grantID) {
         await pool.query('delete from sign_in_record where kind = $1 and grant_id = $2', [kind, grantID]);
@@ -85,6 +94,17 @@ function withoutCookie(payload: AdapterPayload): AdapterPayload {
 function withID({ payload, consumed }: Row, jti: string): AdapterPayload {
   const isConsumed = consumed !== null && consumed <= Date.now() / 1_000;
   return { ...(JSON.parse(payload) as AdapterPayload), jti, ...(isConsumed && { consumed }) };
+}
+
+type Session = InstanceType<Provider['Session']>;
+
+function sessionOfRequest(): (Session & { oldId?: string }) | undefined {
+  return Provider.ctx?.oidc?.entities.Session;
+}
+
+/** The time at which it was made comes with a session that was found, and is given to a new one only as it is stored. */
+function isStored(session: Session | undefined): boolean {
+  return session?.iat !== undefined;
 }
 
 /** The browser for which the provider acts. */
@@ -107,3 +127,9 @@ on conflict (kind, id) do update set
   payload = excluded.payload, account_id = excluded.account_id, grant_id = excluded.grant_id, uid = excluded.uid,
   session_uid = excluded.session_uid, ip_address = excluded.ip_address, user_agent = excluded.user_agent,
   expires_at = excluded.expires_at`;
+
+const UPDATE = `
+update sign_in_record set
+  payload = $3, account_id = $4, grant_id = $5, uid = $6, session_uid = $7, ip_address = $8, user_agent = $9,
+  expires_at = now() + make_interval(secs => $10)
+where kind = $1 and id = $2`;
