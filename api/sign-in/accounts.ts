@@ -72,19 +72,28 @@ export async function setPassword(
   await endSignIns(client, accountID, except);
 }
 
-/** Ends every session of an account, its codes and tokens; `except`: the uid of the session that stays. */
+/**
+ * Ends every session of an account, its codes and tokens, and the sign-ins under way; `except`: the uid of the session that stays,
+ * whose user has just given the password.
+ */
 export async function endSignIns(client: PoolClient, accountID: string, except?: string): Promise<void> {
-  if (except === undefined)
-    await client.query(
-      'update sign_in_account set valid_after = extract(epoch from now())::bigint + 1, updated_at = now() where id = $1',
-      [accountID],
-    );
+  await client.query(
+    'update sign_in_account set valid_after = extract(epoch from now())::bigint + 1, updated_at = now() where id = $1',
+    [accountID],
+  );
   await client.query(
     `delete from sign_in_record
      where account_id = $1 and ($2::text is null or (coalesce(session_uid, uid) is distinct from $2 and kind <> 'Grant'))`,
     [accountID, except ?? null],
   );
+  if (except !== undefined) await client.query(SIGN_IN_ANEW, [accountID, except]);
 }
+
+/** The times at which a session and its tokens say that the password was given. Text of a client within has its quotes escaped. */
+const SIGN_IN_ANEW = `
+update sign_in_record r set payload = regexp_replace(payload, '"(loginTs|authTime)":\\d+', '"\\1":' || a.valid_after, 'g')
+from sign_in_account a
+where a.id = $1 and r.account_id = a.id and coalesce(r.session_uid, r.uid) = $2`;
 
 /** Stores the same password hashed anew, unless it has been changed meanwhile. */
 export async function saveRehashed(pool: Pool, account: Account, passwordHash: string): Promise<void> {

@@ -37,7 +37,7 @@ export function postgresAdapter(pool: Pool): (kind: string) => Adapter {
           kind,
           digest(id),
           JSON.stringify(stored),
-          payload.accountId ?? null,
+          payload.accountId ?? signedInBy(payload),
           payload.grantId ?? null,
           payload.uid ?? null,
           payload.sessionUid ?? null,
@@ -89,6 +89,12 @@ function withoutCookie(payload: AdapterPayload): AdapterPayload {
   if (!session?.cookie) return payload;
   const { cookie: _cookie, ...rest } = session;
   return { ...payload, session: rest as typeof session };
+}
+
+/** The account of a sign-in that is finished, and not followed by its browser yet. */
+function signedInBy({ result }: AdapterPayload): string | null {
+  const { login } = (result ?? {}) as { login?: { accountId?: string } };
+  return login?.accountId ?? null;
 }
 
 function withID({ payload, consumed }: Row, jti: string): AdapterPayload {

@@ -102,11 +102,9 @@ function policyOf(pool: Pool): interactionPolicy.Prompt[] {
   const policy = interactionPolicy.base();
   policy.get('login')?.checks.add(
     new interactionPolicy.Check('ended', 'The sign-in has ended', async ({ oidc }) => {
-      const { session, result } = oidc as {
-        session?: { accountId?: string; loginTs?: number };
-        result?: { login?: object };
-      };
-      if (!session?.accountId || result?.login) return false;
+      // After a sign-in, too: the password may have been changed before the browser came back from it.
+      const { session } = oidc as { session?: { accountId?: string; loginTs?: number } };
+      if (!session?.accountId) return false;
       const account = await findAccount(pool, session.accountId);
       const signedInAt = session.loginTs ?? 0;
       return !account || account.isDisabled || signedInAt < account.validAfter || now() - signedInAt > SESSION_SECONDS;

@@ -28,11 +28,11 @@ export async function endSession(pool: Pool, accountID: string, uid: string): Pr
   ]);
 }
 
-/** Ends every session of the account but one. */
+/** Ends every session of the account but one, and the sign-ins under way. */
 export async function endOtherSessions(pool: Pool, accountID: string, uid: string): Promise<void> {
   await pool.query(
     `delete from sign_in_record where account_id = $1 and coalesce(session_uid, uid) is distinct from $2
-     and kind <> 'Grant' and kind <> 'Attempt'`,
+     and kind <> 'Grant'`,
     [accountID, uid],
   );
 }
