@@ -61,6 +61,8 @@ export function createProvider({ issuer, publicURL, clientID, keys, pool }: Prov
     },
     features: {
       devInteractions: { enabled: false },
+      // Anybody could store requests with it.
+      pushedAuthorizationRequests: { enabled: false },
       revocation: { enabled: true },
       rpInitiatedLogout: { enabled: true, logoutSource: sendSignOut, postLogoutSuccessSource: sendSignedOut },
       // Tokens are for the console alone.

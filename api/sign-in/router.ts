@@ -42,7 +42,8 @@ export function signInRouter(needs: Needs): RequestHandler {
   router.post('/account/sessions/end-others', form, account.endOtherSessions);
   router.post('/sign-out', form, account.signOut);
 
-  router.use('/auth', async (request, _response, next) => {
+  // What stores a row for anybody.
+  router.use(['/auth', '/session'], async (request, _response, next) => {
     await throttle.limitStart(originOf(request).network);
     next();
   });

@@ -10,7 +10,7 @@ export interface SignInThrottle {
   passwords: LoginThrottle;
   /** Counts a code of a second factor that one account was given, before it is checked. */
   limitCode(accountID: string): Promise<void>;
-  /** Counts a sign-in that is begun, for which a row is stored. */
+  /** Counts a sign-in or sign-out that is begun, for which a row is stored. */
   limitStart(network: string): Promise<void>;
   /** Counts a use of a link. */
   limitLink(network: string): Promise<void>;

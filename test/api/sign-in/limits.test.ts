@@ -1,0 +1,29 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Cluster } from '#test/support/cluster.ts';
+import { issuer, openSignIn, startFlow, startSignInCluster, visit } from '#test/support/sign-in.ts';
+
+let cluster: Cluster;
+beforeAll(async () => {
+  cluster = await startSignInCluster();
+});
+afterAll(() => cluster[Symbol.asyncDispose]());
+
+const countRecords = async () =>
+  (await cluster.pool.query('select count(*)::int as count from sign_in_record')).rows[0]?.count as number;
+
+test('a network that is not signed in gets rows up to a number, whatever it asks for', async () => {
+  const visitor = () => visit(cluster, '192.0.2.10');
+  const { url } = await startFlow();
+  const pushed = await visitor().open(`${issuer}/request`, { form: Object.fromEntries(url.searchParams) });
+  expect(pushed.status).toBe(404);
+  const before = await countRecords();
+  const statuses = new Set<number>();
+  for (let n = 0; n < 10; n += 1) {
+    const asked = Array.from({ length: 31 }, () => visitor().open(`${issuer}/session/end`));
+    for (const { status } of await Promise.all(asked)) statuses.add(status);
+  }
+
+  expect([...statuses].sort()).toEqual([200, 429]);
+  expect((await countRecords()) - before).toBe(300);
+  expect((await openSignIn(visitor())).page, 'one count for all').toMatchObject({ status: 429 });
+});
