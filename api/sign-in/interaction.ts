@@ -154,7 +154,13 @@ export function interactionSteps(
     passkey: ofInteraction(async ({ interaction, request, response }) => {
       const { challenge, ...attempt } = await read(interaction.uid);
       const at = now();
-      await throttle.limitLink(originOf(request).network);
+      const refused = await throttle.limitPasskey(originOf(request).network).catch(tooMany);
+      const known = await accountOf(attempt);
+      const again = async (status: number, problem: string) => {
+        if (known) await showSecond(response, interaction, known, { status, problem });
+        else showPassword(response, interaction, { status, problem });
+      };
+      if (typeof refused === 'string') return await again(429, refused);
       // A challenge is answered once.
       await write(interaction.uid, attempt);
       const signed = readJSON(fieldOf(request, 'response', 16_384));
@@ -163,7 +169,6 @@ export function interactionSteps(
           ? undefined
           : await checkPasskey(pool, { response: signed as never, challenge, publicURL });
       const account = accountID === undefined ? undefined : await findAccount(pool, accountID);
-      const known = await accountOf(attempt);
       if (account && !account.isDisabled && (!known || known.accountID === account.accountID))
         return await finish(request, response, {
           account,
@@ -172,9 +177,7 @@ export function interactionSteps(
         });
       const origin = originOf(request);
       await recordAction(pool, 'SECOND_FACTOR_WRONG', { accountID: known?.accountID ?? null, origin });
-      const again = { status: 401, problem: 'This passkey belongs to no account here' };
-      if (known) await showSecond(response, interaction, known, again);
-      else showPassword(response, interaction, again);
+      await again(401, 'This passkey belongs to no account here');
     }),
 
     again: ofInteraction(async ({ interaction, response }) => {

@@ -47,6 +47,13 @@ export function usedLinkPage(issuer: string, sendsMail: boolean): SentPage {
   });
 }
 
+export function tooManyLinksPage(problem: string): SentPage {
+  return signInPage({
+    title: 'This link can be used later',
+    content: html`<div class="card">${alertOf(problem)}<p>Links were opened too often from your network. The link stays good.</p></div>`,
+  });
+}
+
 export function forgotPage(problem?: string): SentPage {
   return signInPage({
     title: 'A new password',

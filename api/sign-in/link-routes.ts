@@ -6,7 +6,7 @@ import { type Origin, originOf, recordAction } from './audit.ts';
 import { normalEmail } from './check-password.ts';
 import { fieldOf, sendPage } from './exchange.ts';
 import { tooMany } from './interaction.ts';
-import { choosePasswordPage, forgotPage, noMailPage, passwordSetPage, sentPage, usedLinkPage } from './link-pages.ts';
+import { choosePasswordPage, forgotPage, noMailPage, passwordSetPage, sentPage, tooManyLinksPage, usedLinkPage } from './link-pages.ts';
 import { findLink, type Link, linkHours, linkURL, makeLink, takeLink } from './links.ts';
 import { changedMail, invitationMail, resetMail } from './mail.ts';
 import type { Needs } from './needs.ts';
@@ -20,7 +20,11 @@ export function linkRoutes(needs: Needs): Record<'show' | 'use' | 'showForgot' |
 
   /** The link of a request, if it can be used; otherwise answers. */
   async function readLink(request: Request, response: Response): Promise<{ link: Link; token: string } | undefined> {
-    await throttle.limitLink(originOf(request).network);
+    const refused = await throttle.limitLink(originOf(request).network).catch(tooMany);
+    if (typeof refused === 'string') {
+      sendPage(response, 429, tooManyLinksPage(refused));
+      return undefined;
+    }
     const token = String(request.params.token);
     const link = await findLink(pool, token);
     if (link) return { link, token };

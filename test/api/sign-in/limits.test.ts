@@ -27,3 +27,26 @@ test('a network that is not signed in gets rows up to a number, whatever it asks
   expect((await countRecords()) - before).toBe(300);
   expect((await openSignIn(visitor())).page, 'one count for all').toMatchObject({ status: 429 });
 });
+
+test('passkeys of an office are not counted as links, and the page says when to try again', async () => {
+  const ip = '192.0.2.20';
+  const visitor = visit(cluster, ip);
+  const { page } = await openSignIn(visitor);
+  const form = page.text.match(/<form[\s\S]*?<\/form>/g)?.findIndex((markup) => markup.includes('/passkey"')) ?? 0;
+  const ask = () => visitor.submit(page, { response: '{}' }, { form });
+  const statuses = [];
+  for (let n = 0; n < 300; n += 1) statuses.push((await ask()).status);
+  expect(new Set(statuses)).toEqual(new Set([401]));
+
+  expect(await ask()).toMatchObject({ status: 429, problem: expect.stringMatching(/Try again in \d+ minutes/) });
+  expect((await visit(cluster, ip).open(`${issuer}/link/unknown`)).status, 'links').toBe(410);
+});
+
+test('links of a network that has opened too many say when to try again', async () => {
+  const ip = '192.0.2.30';
+  const pages = [];
+  for (let n = 0; n < 61; n += 1) pages.push(await visit(cluster, ip).open(`${issuer}/link/unknown`));
+
+  expect(pages.at(-2)).toMatchObject({ status: 410 });
+  expect(pages.at(-1)).toMatchObject({ status: 429, problem: expect.stringMatching(/Try again in \d+ minutes/) });
+});
