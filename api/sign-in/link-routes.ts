@@ -6,7 +6,15 @@ import { type Origin, originOf, recordAction } from './audit.ts';
 import { normalEmail } from './check-password.ts';
 import { fieldOf, sendPage } from './exchange.ts';
 import { tooMany } from './interaction.ts';
-import { choosePasswordPage, forgotPage, noMailPage, passwordSetPage, sentPage, tooManyLinksPage, usedLinkPage } from './link-pages.ts';
+import {
+  choosePasswordPage,
+  forgotPage,
+  noMailPage,
+  passwordSetPage,
+  sentPage,
+  tooManyLinksPage,
+  usedLinkPage,
+} from './link-pages.ts';
 import { findLink, type Link, linkHours, linkURL, makeLink, takeLink } from './links.ts';
 import { changedMail, invitationMail, resetMail } from './mail.ts';
 import type { Needs } from './needs.ts';

@@ -1,6 +1,9 @@
 import Provider, { type ClientMetadata, interactionPolicy, type KoaContextWithOIDC } from 'oidc-provider';
+import { toAppError } from '#shared/core/errors.ts';
+import type { Logger } from '#shared/core/logger.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import { SIGN_IN_PATH } from '#shared/process/config.ts';
+import { reportError } from '../http/response/report-error.ts';
 import { findAccount } from './accounts.ts';
 import { postgresAdapter } from './adapter.ts';
 import { sendProviderError, sendSignedOut, sendSignOut } from './provider-pages.ts';
@@ -18,6 +21,7 @@ interface ProviderOptions {
   clientID: string;
   keys: KeySet;
   pool: Pool;
+  logger: Logger;
 }
 
 export function accountURI(publicURL: string): string {
@@ -25,7 +29,7 @@ export function accountURI(publicURL: string): string {
 }
 
 /** OpenID Connect for one client, the console. A change of the keys takes a new provider; what it remembers is in Postgres. */
-export function createProvider({ issuer, publicURL, clientID, keys, pool }: ProviderOptions): Provider {
+export function createProvider({ issuer, publicURL, clientID, keys, pool, logger }: ProviderOptions): Provider {
   const isHTTPS = publicURL.startsWith('https:');
   const cookie = { httpOnly: true, sameSite: 'lax', secure: isHTTPS, signed: true } as const;
   const prefix = isHTTPS ? '__Secure-gantry' : 'gantry';
@@ -96,6 +100,10 @@ export function createProvider({ issuer, publicURL, clientID, keys, pool }: Prov
   });
   // The headers that it reads are set from PUBLIC_URL, and not by the client.
   provider.proxy = true;
+  // It answers these itself, so they do not come to the error handler of the service.
+  provider.on('server_error', ({ method, path, res }: KoaContextWithOIDC, error: Error) =>
+    reportError(logger, toAppError(error), { method, path, requestID: res.getHeader('x-request-id') }),
+  );
   return provider;
 }
 

@@ -75,7 +75,7 @@ async function openPages(
     ]);
   const { issuer = '', audience: clientID = '' } = config.auth;
   const publicURL = config.console.publicURL ?? '';
-  const make = () => createProvider({ issuer, publicURL, clientID, keys: keys.current(), pool });
+  const make = () => createProvider({ issuer, publicURL, clientID, keys: keys.current(), pool, logger });
   let made = { keys: keys.current(), provider: make() };
   const needs: Needs = {
     pool,
