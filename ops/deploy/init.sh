@@ -21,17 +21,23 @@ if [ -e "$file" ]; then
   exit 1
 fi
 
-password() {
-  openssl rand -hex 24
-}
+# Here, since a command that fails within the text below would leave its value empty.
+postgres_password=$(openssl rand -hex 24)
+tenants_password=$(openssl rand -hex 24)
+redis_password=$(openssl rand -hex 24)
+secrets_key=$(openssl rand -base64 32)
+if [ -z "$postgres_password" ] || [ -z "$tenants_password" ] || [ -z "$redis_password" ] || [ -z "$secrets_key" ]; then
+  echo "openssl made no random values, so nothing is written." >&2
+  exit 1
+fi
 
 umask 077
 cat > "$file.new" <<END
 # Made by ops/deploy/init.sh. Keep a copy where this machine is not: without SECRETS_KEYS no stored credential can be opened.
-POSTGRES_PASSWORD=$(password)
-TENANTS_PASSWORD=$(password)
-REDIS_PASSWORD=$(password)
-SECRETS_KEYS=k1:$(openssl rand -base64 32)
+POSTGRES_PASSWORD=$postgres_password
+TENANTS_PASSWORD=$tenants_password
+REDIS_PASSWORD=$redis_password
+SECRETS_KEYS=k1:$secrets_key
 PUBLIC_URL=${url%/}
 # Addresses of the proxy in front that ends TLS, as the containers see it.
 TRUSTED_PROXIES=uniquelocal

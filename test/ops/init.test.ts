@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseEnv, promisify } from 'node:util';
@@ -30,6 +30,27 @@ test('init.sh writes what compose needs, for its owner alone, and never twice', 
     const DATABASE_URL = `postgres://gantry:${env.POSTGRES_PASSWORD}@postgres/gantry`;
     const { auth } = readConfig({ ...env, DATABASE_URL, NODE_ENV: 'production', AUTH: 'builtin' });
     expect(auth.issuer).toBe('https://gantry.example.com/sign-in');
+  } finally {
+    await rm(dir, { recursive: true, force: true });
+  }
+});
+
+test.each([
+  ['is not there', undefined],
+  ['fails', '#!/bin/sh\necho openssl: no source >&2\nexit 1\n'],
+  ['says nothing', '#!/bin/sh\n'],
+])('init.sh writes no file where openssl %s', async (_what, script) => {
+  const dir = await mkdtemp(join(tmpdir(), 'gantry-init-'));
+  const file = join(dir, '.env');
+  try {
+    for (const tool of ['cat', 'mv', 'dirname', 'sh']) await symlink(`/bin/${tool}`, join(dir, tool));
+    if (script !== undefined) await writeFile(join(dir, 'openssl'), script, { mode: 0o755 });
+    const init = run('/bin/sh', [join(root, 'ops/deploy/init.sh'), 'https://gantry.example.com'], {
+      env: { ENV_FILE: file, PATH: dir },
+    });
+
+    await expect(init).rejects.toMatchObject({ stderr: expect.stringContaining('openssl') });
+    expect((await readdir(dir)).filter((name) => name.startsWith('.env'))).toEqual([]);
   } finally {
     await rm(dir, { recursive: true, force: true });
   }
