@@ -8,7 +8,7 @@ import { useWaiting } from '../client/inbox.ts';
 import { useMay } from '../client/may.ts';
 import { tenantsRead } from '../client/reads.ts';
 import { useSession } from '../client/session.ts';
-import { signInRead, signOut } from '../client/sign-out.ts';
+import { signInRead, signOut, useSignOutFailure } from '../client/sign-out.ts';
 import { useConnection } from '../client/socket.ts';
 import { useTenantRoom } from '../client/tenant-room.ts';
 import { Commands } from '../shell/commands.tsx';
@@ -17,6 +17,7 @@ import { SchemeSwitch } from '../shell/scheme.tsx';
 import { CreateHere } from '../ui/create-here.ts';
 import { Icon } from '../ui/icon.tsx';
 import { NewPageContext } from '../ui/new-page-dialog.tsx';
+import { Problem } from '../ui/problem.tsx';
 
 const Assistant = lazy(() => import('../assistant/button.tsx').then(({ Assistant: one }) => ({ default: one })));
 const OwnPages = lazy(() => import('../shell/own-pages.tsx').then(({ OwnPages: one }) => ({ default: one })));
@@ -44,6 +45,7 @@ export function Shell() {
   const navigate = useNavigate();
   const { href, pathname } = useLocation();
   const { tenantID } = useParams({ strict: false });
+  const signOutFailure = useSignOutFailure();
   const [isOpen, { toggle, close }] = useDisclosure(false);
   const [isFolded, setFolded] = useLocalStorage({ key: 'gantry.folded', defaultValue: false, ...atOnce });
   // biome-ignore lint/correctness/useExhaustiveDependencies: the menu closes with each change of the page
@@ -114,6 +116,7 @@ export function Shell() {
           </AppShell.Navbar>
         )}
         <AppShell.Main id="content" tabIndex={-1}>
+          {signOutFailure && <Problem error={signOutFailure} onRetry={() => void signOut()} />}
           <CreateHere value={dialogs}>
             <NewPageContext value={NewPage}>
               <Outlet />

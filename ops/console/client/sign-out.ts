@@ -1,4 +1,5 @@
 import { queryOptions } from '@tanstack/react-query';
+import { useSyncExternalStore } from 'react';
 import { body, rest } from './rest.ts';
 import { endSession, getSession } from './session.ts';
 
@@ -9,13 +10,41 @@ export const signInRead = queryOptions({
   staleTime: Number.POSITIVE_INFINITY,
 });
 
-/** Signs out of this tab, and of the whole browser where this server signs users in itself. Other providers keep their own session. */
+/** Why the last try to sign out has failed. */
+let failure: Error | undefined;
+const listeners = new Set<() => void>();
+
+export function useSignOutFailure(): Error | undefined {
+  return useSyncExternalStore(subscribe, () => failure);
+}
+
+/**
+ * Signs out of this tab, and of the whole browser where this server signs users in itself. Other providers keep their own session.
+ * If that fails, the tab stays signed in: the page of the sign-in would say that the browser is signed out.
+ */
 export async function signOut(): Promise<void> {
+  fail(undefined);
   try {
-    if (getSession()?.renewal.kind !== 'provider') return;
-    const { signIn } = await body(rest.GET('/api/v1/auth/sign-in'));
-    if (signIn.isBuiltIn) await fetch(`${signIn.issuer}/sign-out`, { method: 'POST' });
-  } finally {
+    if (getSession()?.renewal.kind === 'provider') await endSessionOfBrowser();
     endSession();
+  } catch (error) {
+    fail(new Error('You are still signed in, since the server did not end your sign-in.', { cause: error }));
   }
+}
+
+async function endSessionOfBrowser(): Promise<void> {
+  const { signIn } = await body(rest.GET('/api/v1/auth/sign-in'));
+  if (!signIn.isBuiltIn) return;
+  const { ok, status } = await fetch(`${signIn.issuer}/sign-out`, { method: 'POST' });
+  if (!ok) throw new Error(`The server answered ${status}`);
+}
+
+function fail(error: Error | undefined): void {
+  failure = error;
+  for (const listener of listeners) listener();
+}
+
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
 }

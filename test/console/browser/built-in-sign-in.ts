@@ -57,6 +57,10 @@ export function builtInSignInTests(stage: () => Stage): void {
     await expectAccessible(page, { name: 'sign-in-account-full', shows: 'A key of tests' });
     await page.getByRole('link', { name: 'Back to Gantry' }).click();
 
+    await page.route('**/sign-in/sign-out', (route) => route.fulfill({ status: 503 }), { times: 1 });
+    await chooseInMenu(page, 'Sign out');
+    await page.getByText('You are still signed in').waitFor();
+    expect(faults.splice(0)).toEqual([expect.stringContaining('503')]);
     await signOut(page);
     await page.getByRole('button', { name: 'Sign in' }).click();
     await page.getByLabel('E-mail address').fill(email);
