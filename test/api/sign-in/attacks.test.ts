@@ -142,6 +142,8 @@ describe('a session', () => {
     for (const secret of [cookie, tokens.refresh_token, page.leadsTo?.searchParams.get('code')]) {
       expect(secret).toMatch(/.{20}/);
       expect(stored).not.toContain(secret);
+      // As JSON shows a column of bytes.
+      expect(stored).not.toContain(Buffer.from(secret ?? '').toString('hex'));
     }
   });
 
