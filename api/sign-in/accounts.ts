@@ -64,10 +64,11 @@ export async function setPassword(
   client: PoolClient,
   { accountID, passwordHash, except }: { accountID: string; passwordHash: string; except?: string },
 ): Promise<void> {
-  await client.query('update sign_in_account set password_hash = $2, updated_at = now() where id = $1', [
-    accountID,
-    passwordHash,
-  ]);
+  // Who has guessed at codes knew the password before.
+  await client.query(
+    'update sign_in_account set password_hash = $2, wrong_codes = 0, updated_at = now() where id = $1',
+    [accountID, passwordHash],
+  );
   await client.query('delete from sign_in_link where account_id = $1', [accountID]);
   await endSignIns(client, accountID, except);
 }

@@ -8,9 +8,10 @@ import { originOf, recordAction } from './audit.ts';
 import { checkPassword } from './check-password.ts';
 import { fieldOf, readJSON, sendPage } from './exchange.ts';
 import { expiredPage, passwordPage, secondFactorPage } from './interaction-pages.ts';
+import { guessedMail } from './mail.ts';
 import type { Needs } from './needs.ts';
 import { askForPasskey, checkPasskey, hasPasskeys } from './passkeys.ts';
-import { useRecoveryCode, useTOTP } from './second-factor.ts';
+import { countCode, MAX_WRONG_CODES, useRecoveryCode, useTOTP } from './second-factor.ts';
 
 type Interaction = Awaited<ReturnType<Provider['interactionDetails']>>;
 
@@ -94,6 +95,23 @@ export function interactionSteps(
     await needs.provider().interactionFinished(request, response, { login }, { mergeWithLastSubmission: false });
   }
 
+  /** `stopped`: after too many wrong ones, of which this may be the last. */
+  async function checkCodeOfApp(account: Account, code: string): Promise<'right' | 'wrong' | 'stopped'> {
+    if (!/^\d{6}$/.test(code) || account.totpStep === null) return 'wrong';
+    const count = await countCode(pool, account.accountID);
+    if (count === undefined) return 'stopped';
+    if (await useTOTP(pool, { account, code, secrets })) return 'right';
+    if (count < MAX_WRONG_CODES) return 'wrong';
+    tellOwner(account);
+    return 'stopped';
+  }
+
+  function tellOwner({ email }: Account): void {
+    needs.mailer
+      ?.send({ to: email, ...guessedMail() })
+      .catch((error: unknown) => needs.logger.error({ err: error }, 'a mail of the sign-in was not sent'));
+  }
+
   return {
     show: ofInteraction(async ({ interaction, response, request }) => {
       // The client is this service: a user who signs in agrees.
@@ -130,8 +148,8 @@ export function interactionSteps(
       if (typeof refused === 'string')
         return await showSecond(response, interaction, account, { status: 429, problem: refused });
       const at = attempt.passwordAt ?? 0;
-      if (/^\d{6}$/.test(code) && (await useTOTP(pool, { account, code, secrets })))
-        return await finish(request, response, { account, amr: ['pwd', 'otp'], at });
+      const ofApp = await checkCodeOfApp(account, code);
+      if (ofApp === 'right') return await finish(request, response, { account, amr: ['pwd', 'otp'], at });
       const origin = originOf(request);
       if (/^[0-9a-f]{20}$/i.test(code) && (await useRecoveryCode(pool, accountID, code))) {
         await recordAction(pool, 'RECOVERY_CODE_USED', { accountID, origin });
@@ -140,7 +158,7 @@ export function interactionSteps(
       await recordAction(pool, 'SECOND_FACTOR_WRONG', { accountID, origin });
       await showSecond(response, interaction, account, {
         status: 401,
-        problem: 'This code is wrong, or was used already',
+        problem: ofApp === 'stopped' ? CODES_ARE_STOPPED : 'This code is wrong, or was used already',
       });
     }),
 
@@ -186,6 +204,9 @@ export function interactionSteps(
     }),
   };
 }
+
+const CODES_ARE_STOPPED =
+  'Too many codes were wrong, so codes of the app open nothing until you choose a new password. A recovery code or a passkey does';
 
 interface Again {
   status?: number;

@@ -66,3 +66,13 @@ If this was not you, tell your administrator at once.
 `,
   };
 }
+
+export function guessedMail() {
+  return {
+    subject: 'Somebody guesses at your codes for Gantry',
+    text: `Somebody who knows your password for Gantry has given 100 wrong codes in a row. Codes of your app open nothing from now on.
+
+Sign in with a recovery code or a passkey and change your password, or ask for a new one: codes work again then.
+`,
+  };
+}

@@ -27,6 +27,19 @@ function totpOf(secret: string, label = ''): TOTP {
   return new TOTP({ issuer: 'Gantry', label, secret: Secret.fromBase32(secret), period: PERIOD_SECONDS });
 }
 
+/** So many wrong codes in a row, and codes open nothing until a new password or another app: six digits can be guessed. */
+export const MAX_WRONG_CODES = 100;
+
+/** Counts a code before it is checked; undefined if there were too many wrong ones before. */
+export async function countCode(pool: Pool, accountID: string): Promise<number | undefined> {
+  const { rows } = await pool.query<{ count: number }>(
+    `update sign_in_account set wrong_codes = wrong_codes + 1 where id = $1 and wrong_codes < $2
+     returning wrong_codes as count`,
+    [accountID, MAX_WRONG_CODES],
+  );
+  return rows[0]?.count;
+}
+
 /** Accepts a code once: its step must be later than that of the last one. */
 export async function useTOTP(
   pool: Pool,
@@ -37,7 +50,7 @@ export async function useTOTP(
   const step = stepOf(secrets.open(account.totpSecret, context, 'The second factor'), code);
   if (step === undefined) return false;
   const { rowCount } = await pool.query(
-    'update sign_in_account set totp_step = $2 where id = $1 and totp_step < $2 and totp_secret = $3',
+    'update sign_in_account set totp_step = $2, wrong_codes = 0 where id = $1 and totp_step < $2 and totp_secret = $3',
     [account.accountID, step, account.totpSecret],
   );
   return rowCount === 1;
@@ -49,16 +62,15 @@ export async function saveTOTP(
   { accountID, secret, step, secrets }: { accountID: string; secret: string; step: number; secrets: KeyRing },
 ): Promise<void> {
   const sealed = secrets.seal(secret, sealedColumns.totpSecret.context(accountID));
-  await client.query('update sign_in_account set totp_secret = $2, totp_step = $3, updated_at = now() where id = $1', [
-    accountID,
-    sealed,
-    step,
-  ]);
+  await client.query(
+    'update sign_in_account set totp_secret = $2, totp_step = $3, wrong_codes = 0, updated_at = now() where id = $1',
+    [accountID, sealed, step],
+  );
 }
 
 export async function removeTOTP(client: PoolClient, accountID: string): Promise<void> {
   await client.query(
-    'update sign_in_account set totp_secret = null, totp_step = null, updated_at = now() where id = $1',
+    'update sign_in_account set totp_secret = null, totp_step = null, wrong_codes = 0, updated_at = now() where id = $1',
     [accountID],
   );
   await dropUnneededCodes(client, accountID);

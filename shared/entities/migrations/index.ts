@@ -91,6 +91,7 @@ import { Migration20261128210000_OfferedTools } from './Migration20261128210000_
 import { Migration20261129090000_SignIn } from './Migration20261129090000_SignIn.ts';
 import { Migration20261129094000_Restores } from './Migration20261129094000_Restores.ts';
 import { Migration20261129100000_HomePages } from './Migration20261129100000_HomePages.ts';
+import { Migration20261129104500_WrongCodes } from './Migration20261129104500_WrongCodes.ts';
 import { migrationNames } from './names.ts';
 
 /** Classes of exactly the named migrations. */
@@ -187,6 +188,7 @@ const classes = {
   Migration20261129090000_SignIn,
   Migration20261129094000_Restores,
   Migration20261129100000_HomePages,
+  Migration20261129104500_WrongCodes,
 } satisfies Record<(typeof migrationNames)[number], typeof Migration>;
 
 export const migrations = migrationNames.map((name) => ({ name, class: classes[name] }));

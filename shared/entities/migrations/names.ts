@@ -95,4 +95,5 @@ export const migrationNames = [
   'Migration20261129090000_SignIn',
   'Migration20261129094000_Restores',
   'Migration20261129100000_HomePages',
+  'Migration20261129104500_WrongCodes',
 ] as const;

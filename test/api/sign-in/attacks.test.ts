@@ -283,6 +283,30 @@ describe('guessing', () => {
 
     expect(statuses).toEqual([...Array(10).fill(401), 429]);
   });
+
+  test('of a code ends after a hundred, for the right one too, until a new password; a recovery code still works', async () => {
+    const email = 'hundred@example.com';
+    const owner = await aSignedIn(email);
+    const { secret, codes } = await addTOTP(owner);
+    const { rows } = await cluster.pool.query(
+      'update sign_in_account set wrong_codes = 99 where email = $1 returning id',
+      [email],
+    );
+    const tryCode = async (code: string) => {
+      const visitor = visit(cluster);
+      return await visitor.submit((await signIn(visitor, { email })).page, { code });
+    };
+
+    expect(await tryCode('000000')).toMatchObject({ status: 401, problem: expect.stringContaining('Too many codes') });
+    expect(await tryCode(codeOf(secret, 30_000))).toMatchObject({ status: 401 });
+    expect((await tryCode(codes[0] ?? '')).leadsTo?.searchParams.has('code')).toBe(true);
+    expect(await tryCode(codeOf(secret, 30_000)), 'a recovery code starts no new hundred').toMatchObject({
+      status: 401,
+    });
+    const token = await makeLink(cluster.pool, { accountID: rows[0].id, purpose: 'RESET' });
+    await owner.submit(await owner.open(`${issuer}/link/${token}`), { password });
+    expect((await tryCode(codeOf(secret, 30_000))).leadsTo?.searchParams.has('code')).toBe(true);
+  });
 });
 
 describe('a second factor', () => {
