@@ -34,18 +34,25 @@ export function AddDialog({ tenantID, hasSections, where, onAdd, onInsert, onClo
       <button type="button" className="plain link builder-insert" onClick={onInsert}>
         One that is there already, of this tenant or of the widget library
       </button>
-      {types && <Offers offers={offers} where={where} onChoose={(offer) => onAdd(offer, types)} />}
+      {/* Drawn before the types are read: a dialog sets the focus once, when it opens. */}
+      <Offers
+        offers={offers}
+        isRead={types !== undefined}
+        where={where}
+        onChoose={(offer) => types && onAdd(offer, types)}
+      />
     </Modal>
   );
 }
 
 interface OffersProps {
   offers: readonly Offer[];
+  isRead: boolean;
   where: string;
   onChoose: (offer: Offer) => void;
 }
 
-function Offers({ offers, where, onChoose }: OffersProps) {
+function Offers({ offers, isRead, where, onChoose }: OffersProps) {
   const [typed, setTyped] = useState('');
   const [at, setAt] = useState(0);
   const id = useId();
@@ -113,9 +120,11 @@ function Offers({ offers, where, onChoose }: OffersProps) {
           </div>
         ))}
       </div>
-      <Text size="sm" role="status" className={shown.length > 0 ? 'unseen' : undefined}>
-        {shown.length > 0 ? countOf(shown.length, 'widget') : `Nothing is found for “${typed}”.`}
-      </Text>
+      {isRead && (
+        <Text size="sm" role="status" className={shown.length > 0 ? 'unseen' : undefined}>
+          {shown.length > 0 ? countOf(shown.length, 'widget') : `Nothing is found for “${typed}”.`}
+        </Text>
+      )}
     </>
   );
 }
