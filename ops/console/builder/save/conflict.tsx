@@ -64,7 +64,18 @@ export function Conflict({ tenantID, base, own, theirs, onMerge, onOverwrite, on
   );
 }
 
-function Line({ clash: { widget, path }, more = '' }: { clash: Clash; more?: string }) {
+const removals = {
+  me: 'you have taken it off, and they have changed it. Merging keeps it as they have it.',
+  them: 'they have taken it off, and you have changed it. Merging keeps it as you have it.',
+};
+
+function Line({ clash: { widget, path, removedBy }, more = '' }: { clash: Clash; more?: string }) {
+  if (removedBy)
+    return (
+      <li>
+        <bdi>{widget}</bdi>: {removals[removedBy]}
+      </li>
+    );
   const [field = 'page', ...rest] = path.filter((part) => part !== 'config');
   return (
     <li>
@@ -74,4 +85,4 @@ function Line({ clash: { widget, path }, more = '' }: { clash: Clash; more?: str
   );
 }
 
-const keyOf = ({ widget, path }: Clash) => `${widget} ${path.join('.')}`;
+const keyOf = ({ widget, path, removedBy }: Clash) => `${widget} ${removedBy} ${path.join('.')}`;

@@ -1,7 +1,6 @@
-import { newID } from '../../client/new-id.ts';
 import { isObject } from '../../ui/is-object.ts';
-import { isSame, type PageDocument, type Values, type WidgetDraft } from '../document.ts';
-import { layoutIn, nodeOfWidget, widgetsIn, withNode, withoutNode } from '../layout-edits.ts';
+import { isSame, type PageDocument, type WidgetDraft } from '../document.ts';
+import { withWidgetsPlaced } from './placed.ts';
 
 /** A field that two people have changed to different values. */
 export interface Clash {
@@ -9,6 +8,8 @@ export interface Clash {
   widget: string | undefined;
   /** The way to the field. */
   path: readonly string[];
+  /** The one who has taken the widget off, which the other one has changed. */
+  removedBy?: 'me' | 'them';
 }
 
 export interface Merged {
@@ -31,31 +32,21 @@ export function mergeDocuments(base: PageDocument, own: PageDocument, other: Pag
   const keys = new Set([...Object.keys(own.widgets), ...Object.keys(other.widgets)]);
   const widgets = [...keys].flatMap((key): [string, WidgetDraft][] => {
     const [before, mine, next] = [base.widgets[key], own.widgets[key], other.widgets[key]];
-    if (!mine || !next) {
-      const one = mine ?? next;
-      // Taken off the page by one of them: it stays off, unless the other one has changed it.
-      return one && (!before || !isSame(before, one)) ? [[key, one]] : [];
+    if (mine && next) {
+      const merged = mergeValue(before, mine, { value: next, path: [], ...about(mine.title) });
+      return [[key, merged as WidgetDraft]];
     }
-    const merged = mergeValue(before, mine, { value: next, path: [], ...about(mine.title) });
-    return [[key, merged as WidgetDraft]];
+    const one = mine ?? next;
+    if (!one || isSame(before, one)) return [];
+    // Taken off the page by one of them, and changed by the other one: it stays.
+    if (before) clashes.push({ widget: one.title, path: [], removedBy: mine ? 'them' : 'me' });
+    return [[key, one]];
   });
   // Safe: what is joined has the shape of both.
   const joinedPage = page as ReturnType<typeof pageOf>;
   const merged: PageDocument = { ...own, ...joinedPage, widgets: Object.fromEntries(widgets) };
-  return { document: { ...merged, config: withTheirWidgets(merged, other) }, clashes, theirs };
-}
-
-/** Where both have changed the layout the own one is unsaved: widgets that the other person has added come to its end. */
-function withTheirWidgets({ kind, config, widgets }: PageDocument, other: PageDocument): Values {
-  if (kind === 'dashboard') return config;
-  const placed = new Set(widgetsIn(layoutIn(config)));
-  const missing = widgetsIn(layoutIn(other.config)).filter((key) => !placed.has(key) && widgets[key]);
-  const dropped = [...placed].filter((key) => !widgets[key]);
-  const cleared = dropped.reduce((now, key) => {
-    const node = nodeOfWidget(layoutIn(now), key);
-    return node ? withoutNode(now, String(node.id)) : now;
-  }, config);
-  return missing.reduce((now, key) => withNode(now, { id: newID(), type: 'widget', widgetKey: key }), cleared);
+  const dropped = [...keys, ...Object.keys(base.widgets)].filter((key) => !merged.widgets[key]);
+  return { document: withWidgetsPlaced(merged, dropped, [own, other]), clashes, theirs };
 }
 
 function pageOf({ title, description, config }: PageDocument) {
