@@ -6,12 +6,13 @@ export interface History<T> {
   /** When and what of it was changed last. */
   at: number;
   what: string | undefined;
-  /** How often something was taken back or done again: fields that keep what is typed begin anew then. */
+  /** How often something was taken back, done again or begun anew: fields that keep what is typed begin anew then. */
   moves: number;
 }
 
 export type HistoryAction<T> =
   | { type: 'change'; next: (now: T) => T; at: number; what?: string | undefined }
+  | { type: 'restart'; now: T }
   | { type: 'undo' }
   | { type: 'redo' };
 
@@ -25,6 +26,7 @@ export function beginHistory<T>(now: T): History<T> {
 
 export function historyReducer<T>(history: History<T>, action: HistoryAction<T>): History<T> {
   const { now, past, future, at, what, moves } = history;
+  if (action.type === 'restart') return { ...beginHistory(action.now), moves: moves + 1 };
   if (action.type === 'change') {
     const next = action.next(now);
     if (next === now) return history;

@@ -10,6 +10,8 @@ export function useUndo<T>(initial: () => T) {
     (next: (now: T) => T, what?: string) => dispatch({ type: 'change', next, at: Date.now(), what }),
     [],
   );
+  /** Another value, behind which no step leads back. */
+  const restart = useCallback((next: T) => dispatch({ type: 'restart', now: next }), []);
   const move = useCallback((type: HistoryAction<T>['type'] & ('undo' | 'redo')) => dispatch({ type }), []);
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
@@ -23,7 +25,7 @@ export function useUndo<T>(initial: () => T) {
     return () => document.removeEventListener('keydown', onKey);
   }, [move]);
   const { now, past, future, moves } = history;
-  return { value: now, change, moves, undo: { move, canUndo: past.length > 0, canRedo: future.length > 0 } };
+  return { value: now, change, restart, moves, undo: { move, canUndo: past.length > 0, canRedo: future.length > 0 } };
 }
 
 export interface UndoMoves {
