@@ -41,8 +41,8 @@ interface Props {
 /** The builder of a page or a dashboard: the page itself, its parts, and the panel of the part that is chosen. */
 export function Builder({ tenantID, stored, onReload }: Props) {
   const [unsaved] = useState(() => unsavedOf(stored));
-  const { value: document, change, moves, undo } = useUndo(() => unsaved?.document ?? stored.document);
-  const saving = useSave({ tenantID, stored, document, savedIDs: unsaved?.ids ?? {} });
+  const { value: document, change, restart, moves, undo } = useUndo(() => unsaved?.document ?? stored.document);
+  const saving = useSave({ tenantID, stored, document, restored: unsaved });
   const { base, isDirty, save, theirs } = saving;
   useUnsaved(isDirty);
   const may = useMay(`${document.kind === 'app-page' ? 'appPage' : 'dashboard'}:${document.id}`);
@@ -63,7 +63,7 @@ export function Builder({ tenantID, stored, onReload }: Props) {
     select: (ids) => canvas.selection.set(new Set(ids)),
   });
   const openAdd = () => setAdding({ position: positionAfter(document, only) });
-  const saveNow = () => mayChange && isDirty && !saving.isSaving && save({});
+  const saveNow = () => mayChange && isDirty && !saving.isSaving && save();
   useBuilderKeys({
     ...{ actions, isOff: isPreview || !mayChange, onAdd: openAdd, onSave: saveNow },
     onLeave: () => canvas.selection.set(around(document, only)),
@@ -79,8 +79,11 @@ export function Builder({ tenantID, stored, onReload }: Props) {
     setAdding(undefined);
     setSaid(`${offer.word} is added.`);
   };
-  const insert = (stored: Omit<WidgetDraft, 'key'> & { id: string }) => {
-    const widget = placedWidget(document, stored);
+  const insert = (stored: Omit<WidgetDraft, 'key'> & { id: string }, versionNumber: number) => {
+    // One that the page shows already is inserted as it is edited here.
+    const shown = Object.values(document.widgets).find(({ id }) => id === stored.id);
+    const widget = placedWidget(document, { ...stored, ...shown, id: stored.id });
+    if (!shown) saving.know(widget, versionNumber);
     const next = addWidget(widget, adding?.position)(document);
     change(() => next);
     canvas.selection.set(new Set([nodeIDOf(next, widget.key)]));
@@ -98,7 +101,7 @@ export function Builder({ tenantID, stored, onReload }: Props) {
         onWidth={setWidth}
         onPreview={setPreview}
         onSave={saveNow}
-        onPublish={() => save({ isDraft: false })}
+        onPublish={() => save(false)}
       />
       {unsaved && isDirty && (
         <Notice tone="wait" title="Changes that were not saved are here again">
@@ -115,11 +118,12 @@ export function Builder({ tenantID, stored, onReload }: Props) {
           base={base.document}
           own={saving.own}
           onMerge={(merged) => {
-            change(() => merged);
+            // A step back to before it would take the changes of the other person back too.
+            restart(merged);
             saving.rebase(theirs);
             setSaid('Both changes are joined. Look at the page, and save it.');
           }}
-          onOverwrite={() => save({ over: theirs })}
+          onOverwrite={() => saving.overwrite(theirs)}
           onTheirs={() => void drop()}
         />
       )}

@@ -37,6 +37,8 @@ export interface StoredPage {
   versionNumber: number;
   /** Versions by the ids of widgets. */
   widgetVersions: Readonly<Record<string, number>>;
+  /** The widgets of these versions, by their ids: also those that the page does not show, or not any more, which a change may bring back. */
+  known: Readonly<Record<string, WidgetDraft>>;
   updatedAt: string;
   /** A draft of an app page runs nothing for its viewers. */
   isDraft: boolean;
@@ -76,7 +78,29 @@ function storedPage({ description, ...page }: Page, placed: readonly Placed[]) {
     ...(description !== null && { description }),
     widgets: Object.fromEntries(widgets),
   };
-  return { document, widgetVersions: Object.fromEntries(versions) };
+  return { document, widgetVersions: Object.fromEntries(versions), known: byID(document) };
+}
+
+function byID({ widgets }: PageDocument): Record<string, WidgetDraft> {
+  return Object.fromEntries(Object.values(widgets).flatMap((one) => (one.id === undefined ? [] : [[one.id, one]])));
+}
+
+/** Another stored version, with what is known of widgets that it does not show. */
+export function withKnown(next: StoredPage, before: StoredPage): StoredPage {
+  return {
+    ...next,
+    widgetVersions: { ...before.widgetVersions, ...next.widgetVersions },
+    known: { ...before.known, ...next.known },
+  };
+}
+
+/** With a widget that was read apart from the page. */
+export function withRead(base: StoredPage, widget: WidgetDraft & { id: string }, versionNumber: number): StoredPage {
+  return {
+    ...base,
+    widgetVersions: { ...base.widgetVersions, [widget.id]: versionNumber },
+    known: { ...base.known, [widget.id]: widget },
+  };
 }
 
 function widgetOf(placed: Placed): WidgetDraft {
@@ -94,14 +118,14 @@ export interface Changes {
   isPageChanged: boolean;
 }
 
-/** The differences between a document and the one that is stored. Widgets that are on neither are left out. */
-export function changesOf(now: PageDocument, before: PageDocument): Changes {
+/** The differences between a document and what is stored. Widgets of which nothing is known are left out. */
+export function changesOf(
+  now: PageDocument,
+  { document: before, known }: Pick<StoredPage, 'document' | 'known'>,
+): Changes {
   const widgets = Object.values(now.widgets).filter(({ error }) => !error);
-  const stored = new Map(
-    Object.values(before.widgets).flatMap((widget) => (widget.id === undefined ? [] : [[widget.id, widget] as const])),
-  );
   const changed = widgets.filter(({ id, ...own }) => {
-    const old = id === undefined ? undefined : stored.get(id);
+    const old = id === undefined ? undefined : known[id];
     return old !== undefined && !isSame(contentOf(own), contentOf(old));
   });
   return {
@@ -116,8 +140,8 @@ function contentOf({ title, type, config, refreshInterval }: Omit<WidgetDraft, '
   return { title, type, config, refreshInterval };
 }
 
-export function isChanged(now: PageDocument, before: PageDocument): boolean {
-  if (now === before) return false;
+export function isChanged(now: PageDocument, before: Pick<StoredPage, 'document' | 'known'>): boolean {
+  if (now === before.document) return false;
   const { created, changed, isPageChanged } = changesOf(now, before);
   return isPageChanged || created.length > 0 || changed.length > 0;
 }

@@ -42,7 +42,10 @@ export function newWidget(document: PageDocument, given: Pick<WidgetDraft, 'titl
 }
 
 /** A widget of the tenant, which is already stored, at a position of this page. */
-export function placedWidget(document: PageDocument, widget: Omit<WidgetDraft, 'key'> & { id: string }): WidgetDraft {
+export function placedWidget(
+  document: PageDocument,
+  widget: Omit<WidgetDraft, 'key'> & { id: string },
+): WidgetDraft & { id: string } {
   return { ...widget, key: `widget_${widget.id}_${freeName(document, widget.type)}` };
 }
 

@@ -25,6 +25,10 @@ export async function savePageWidget(
   return (await body(rest.PATCH(`${T}/widgets/{widgetID}`, { params, body: change }))).widget;
 }
 
+export async function deletePageWidget(path: { tenantID: string; widgetID: string }): Promise<void> {
+  await rest.DELETE(`${T}/widgets/{widgetID}`, { params: { path } });
+}
+
 export async function saveAppPage(
   path: { tenantID: string; appPageID: string },
   change: Schemas['AppPageUpdate'],

@@ -1,7 +1,13 @@
 import { readAppPageContent, readDashboardContent } from '../../client/app-pages.ts';
 import { newID } from '../../client/new-id.ts';
-import { createPageWidget, saveAppPage, saveDashboard, savePageWidget } from '../../client/pages-saved.ts';
-import { APIError } from '../../client/rest.ts';
+import {
+  createPageWidget,
+  deletePageWidget,
+  saveAppPage,
+  saveDashboard,
+  savePageWidget,
+} from '../../client/pages-saved.ts';
+import { APIError, isRefusal } from '../../client/rest.ts';
 import type { Schemas } from '../../client/types.ts';
 import {
   appPageOf,
@@ -10,6 +16,8 @@ import {
   type PageDocument,
   type StoredPage,
   type WidgetDraft,
+  withKnown,
+  withRead,
 } from '../document.ts';
 import { type SavedIDs, storedDocument } from './stored-document.ts';
 
@@ -37,8 +45,8 @@ export class ChangedMeanwhile extends Error {
 }
 
 /**
- * Saves new widgets, changed ones and the page, in this order: a page never names what is not there. What ends halfway is saved again from
- * where it was: `onProgress` is told what is stored.
+ * Saves new widgets, the page, and changed widgets, in this order: a page never names what is not there, and its refusal leaves all as it
+ * was. What ends halfway is saved again from where it was: `onProgress` is told what is stored.
  */
 export async function savePage(saving: Saving, onProgress: (progress: Progress) => void): Promise<void> {
   try {
@@ -65,26 +73,57 @@ async function saveParts(
     now = { ...now, ...next };
     onProgress(now);
   };
-  for (const widget of changesOf(storedDocument(document, now.ids), base.document).created) {
-    const body = { widgetTitle: widget.title, widgetType: widget.type, widgetConfig: widget.config };
-    const { refreshInterval } = widget;
-    const given = { ...body, refreshInterval } as Schemas['WidgetCreate'];
-    const saved = await createPageWidget(tenantID, given, requestKeyOf(document.widgets[widget.key] ?? widget));
-    const widgetVersions = { ...now.base.widgetVersions, [saved.widgetID]: saved.versionNumber };
-    note({ ids: { ...now.ids, [widget.key]: saved.widgetID }, base: { ...now.base, widgetVersions } });
+  try {
+    for (const widget of changesOf(storedDocument(document, now.ids), now.base).created) {
+      const given = document.widgets[widget.key] ?? widget;
+      const { id, versionNumber } = await createWidget(tenantID, widget, requestKeyOf(given));
+      note({ ids: { ...now.ids, [widget.key]: id }, base: withRead(now.base, { ...widget, id }, versionNumber) });
+    }
+    const sent = storedDocument(document, now.ids);
+    if (changesOf(sent, now.base).isPageChanged || isDraft !== base.isDraft)
+      note({ base: await saveContent(tenantID, now.base, { sent, isDraft }) });
+  } catch (error) {
+    // Another version of the page may be this one, of which the answer was lost.
+    if (isRefusal(error) && error.code !== 'PRECONDITION_FAILED')
+      note({ ids: await withoutCreated(tenantID, { document, before: ids, created: now.ids }) });
+    throw error;
   }
-  for (const widget of changesOf(storedDocument(document, now.ids), now.base.document).changed)
-    note({ base: await saveWidget(tenantID, now.base, widget) });
   const sent = storedDocument(document, now.ids);
-  const isOtherPage = changesOf(sent, now.base.document).isPageChanged || isDraft !== base.isDraft;
-  const saved = isOtherPage ? await saveContent(tenantID, now.base, { sent, isDraft }) : now.base;
-  note({ base: { ...now.base, ...saved, document: sent } });
-  // A stored widget that was put on the page was read apart from it: its version comes with the page.
-  const isKnown = ({ id = '' }: WidgetDraft) => now.base.widgetVersions[id] !== undefined;
-  if (Object.values(sent.widgets).every(isKnown)) return;
-  note({ base: await readStored(tenantID, document) });
-  for (const widget of changesOf(sent, now.base.document).changed)
-    note({ base: await saveWidget(tenantID, now.base, widget) });
+  const isKnown = ({ id = '' }: WidgetDraft) => now.base.known[id] !== undefined;
+  if (!Object.values(sent.widgets).every(isKnown))
+    note({ base: withKnown(now.base, await readStored(tenantID, document)) });
+  for (const widget of changesOf(sent, now.base).changed) note({ base: await saveWidget(tenantID, now.base, widget) });
+}
+
+async function createWidget(tenantID: string, widget: WidgetDraft, requestKey: string) {
+  const { title: widgetTitle, type: widgetType, config: widgetConfig, refreshInterval } = widget;
+  const given = { widgetTitle, widgetType, widgetConfig, refreshInterval } as Schemas['WidgetCreate'];
+  const { widgetID: id, versionNumber } = await createPageWidget(tenantID, given, requestKey);
+  return { id, versionNumber };
+}
+
+interface Created {
+  document: PageDocument;
+  before: SavedIDs;
+  created: SavedIDs;
+}
+
+/** Deletes widgets that were made for a page which was refused. Those that cannot be deleted are used when it is saved again. */
+async function withoutCreated(tenantID: string, { document, before, created }: Created): Promise<SavedIDs> {
+  const left: Record<string, string> = { ...created };
+  for (const [key, widgetID] of Object.entries(created)) {
+    if (before[key] !== undefined) continue;
+    const isDeleted = await deletePageWidget({ tenantID, widgetID }).then(
+      () => true,
+      () => false,
+    );
+    if (!isDeleted) continue;
+    delete left[key];
+    const widget = document.widgets[key];
+    // The same request would be answered with the widget that is gone.
+    if (widget) requestKeys.delete(widget);
+  }
+  return left;
 }
 
 /** The same for each request with the same content: after a lost answer, a repetition creates nothing. */
@@ -96,11 +135,13 @@ function requestKeyOf(widget: WidgetDraft): string {
 
 const requestKeys = new WeakMap<WidgetDraft, string>();
 
-/** Whether something that would be overwritten is another one by now. */
+/** Whether something that would be overwritten is another one by now. A widget that the page does not show yet is asked for by its version. */
 function isOther(base: StoredPage, theirs: StoredPage, document: PageDocument): boolean {
   if (theirs.versionNumber !== base.versionNumber) return true;
-  const { changed } = changesOf(document, base.document);
-  return changed.some(({ id = '' }) => base.widgetVersions[id] !== theirs.widgetVersions[id]);
+  return changesOf(document, base).changed.some(({ id = '' }) => {
+    const version = theirs.widgetVersions[id];
+    return version !== undefined && version !== base.widgetVersions[id];
+  });
 }
 
 async function saveWidget(tenantID: string, base: StoredPage, widget: WidgetDraft): Promise<StoredPage> {
@@ -108,34 +149,36 @@ async function saveWidget(tenantID: string, base: StoredPage, widget: WidgetDraf
   const widgetConfig = config as Schemas['WidgetUpdate']['widgetConfig'];
   const change = { widgetTitle, widgetConfig, refreshInterval } as Schemas['WidgetUpdate'];
   const saved = await savePageWidget({ tenantID, widgetID }, change, base.widgetVersions[widgetID] ?? 0);
-  const { document, widgetVersions } = base;
-  const same = Object.values(document.widgets).map((one): [string, WidgetDraft] => [
+  return shown(withRead(base, { ...widget, id: widgetID }, saved.versionNumber), base.document);
+}
+
+/** With this page as the stored one, whose widgets are as they are known. */
+function shown(base: StoredPage, page: PageDocument): StoredPage {
+  const widgets = Object.values(page.widgets).map((one): [string, WidgetDraft] => [
     one.key,
-    one.id === widgetID ? { ...widget, key: one.key } : one,
+    { ...(base.known[one.id ?? ''] ?? one), key: one.key },
   ]);
-  return {
-    ...base,
-    document: { ...document, widgets: Object.fromEntries(same) },
-    widgetVersions: { ...widgetVersions, [widgetID]: saved.versionNumber },
-  };
+  return { ...base, document: { ...page, widgets: Object.fromEntries(widgets) } };
 }
 
 async function saveContent(
   tenantID: string,
-  { versionNumber, document, isDraft: wasDraft }: StoredPage,
+  base: StoredPage,
   { sent, isDraft }: { sent: PageDocument; isDraft: boolean },
-): Promise<Pick<StoredPage, 'versionNumber' | 'updatedAt' | 'isDraft'>> {
-  const { title, description = null, config, id } = sent;
-  if (document.kind === 'dashboard') {
+): Promise<StoredPage> {
+  const { versionNumber, isDraft: wasDraft } = base;
+  const { kind, title, description = null, config, id } = sent;
+  if (kind === 'dashboard') {
     const change = { dashboardTitle: title, dashboardDescription: description, dashboardConfig: config };
     const path = { tenantID, dashboardID: id };
     const saved = await saveDashboard(path, change as Schemas['DashboardUpdate'], versionNumber);
-    return { versionNumber: saved.versionNumber, updatedAt: saved.updatedAt, isDraft: false };
+    return { ...shown(base, sent), versionNumber: saved.versionNumber, updatedAt: saved.updatedAt, isDraft: false };
   }
   const change = {
     ...{ appPageTitle: title, appPageDescription: description, appPageConfig: config },
     ...(isDraft !== wasDraft && { isDraft }),
   };
   const saved = await saveAppPage({ tenantID, appPageID: id }, change as Schemas['AppPageUpdate'], versionNumber);
-  return { versionNumber: saved.versionNumber, updatedAt: saved.updatedAt, isDraft: saved.isDraft };
+  const { updatedAt } = saved;
+  return { ...shown(base, sent), versionNumber: saved.versionNumber, updatedAt, isDraft: saved.isDraft };
 }

@@ -1,44 +1,53 @@
 import { keep } from '../../client/keep.ts';
 import { isObject } from '../../ui/is-object.ts';
-import { isSame, type PageDocument, type StoredPage } from '../document.ts';
-import type { SavedIDs } from './stored-document.ts';
+import { isChanged, type PageDocument, type StoredPage, withKnown } from '../document.ts';
+import { type SavedIDs, storedDocument } from './stored-document.ts';
 
-/** Changes of a page that are not saved, as the tab keeps them over a reload. */
+/** Changes of a page that are not saved, as the tab keeps them over a reload, with what they are changes of. */
 interface Unsaved {
-  versionNumber: number;
-  widgetVersions: StoredPage['widgetVersions'];
+  base: StoredPage;
   document: PageDocument;
   ids: SavedIDs;
-  at: string;
+}
+
+export interface Restored extends Unsaved {
+  /** Something of it was changed meanwhile: what is stored now. */
+  theirs?: StoredPage;
 }
 
 const keyOf = ({ id }: PageDocument) => `gantry.builder.${id}`;
 
-export function keepUnsaved(
-  { versionNumber, widgetVersions, document: base }: StoredPage,
-  document: PageDocument,
-  ids: SavedIDs,
-): void {
-  const unsaved: Unsaved = { versionNumber, widgetVersions, document, ids, at: new Date().toISOString() };
-  keep(keyOf(base), JSON.stringify(unsaved));
+export function keepUnsaved(base: StoredPage, document: PageDocument, ids: SavedIDs): void {
+  const unsaved: Unsaved = { base, document, ids };
+  keep(keyOf(base.document), JSON.stringify(unsaved));
 }
 
 export function dropUnsaved({ document }: StoredPage): void {
   sessionStorage.removeItem(keyOf(document));
 }
 
-/** Changes that were kept of what is stored. Those of earlier versions were lost or saved, or would undo what others have saved. */
-export function unsavedOf({ document, versionNumber, widgetVersions }: StoredPage): Unsaved | undefined {
+/** Changes that were kept and are not stored yet. */
+export function unsavedOf(stored: StoredPage): Restored | undefined {
   try {
-    const unsaved: unknown = JSON.parse(sessionStorage.getItem(keyOf(document)) ?? 'null');
-    const isIt =
-      isObject(unsaved) &&
-      isObject(unsaved.document) &&
-      unsaved.versionNumber === versionNumber &&
-      isSame(unsaved.widgetVersions, widgetVersions);
+    const unsaved: unknown = JSON.parse(sessionStorage.getItem(keyOf(stored.document)) ?? 'null');
+    // Those of an earlier release of the console have no base.
+    if (!isObject(unsaved) || !isObject(unsaved.document) || !isObject(unsaved.base)) return undefined;
     // Safe: written by this module.
-    return isIt ? (unsaved as unknown as Unsaved) : undefined;
+    return restored(unsaved as unknown as Unsaved, stored);
   } catch {
     return undefined;
   }
+}
+
+/** What becomes of kept changes once the page is read again. Widgets are compared that both have: one may be new, or taken off. */
+export function restored(unsaved: Unsaved, stored: StoredPage): Restored | undefined {
+  const { base, document, ids } = unsaved;
+  const own = storedDocument(document, ids);
+  const now = withKnown(stored, base);
+  // Also those whose saving was answered to nobody.
+  if (!isChanged(own, base) || !isChanged(own, now)) return undefined;
+  const isSameVersion = ([id, version]: [string, number]) => (base.widgetVersions[id] ?? version) === version;
+  const isSame =
+    base.versionNumber === stored.versionNumber && Object.entries(stored.widgetVersions).every(isSameVersion);
+  return isSame ? { ...unsaved, base: now } : { ...unsaved, theirs: stored };
 }

@@ -20,7 +20,7 @@ import type { WidgetDraft } from '../../document.ts';
 
 interface Props {
   /** A widget that the tenant has, to be placed on the page. */
-  onChoose: (widget: Omit<WidgetDraft, 'key'> & { id: string }) => void;
+  onChoose: (widget: Omit<WidgetDraft, 'key'> & { id: string }, versionNumber: number) => void;
   onClose: () => void;
 }
 
@@ -38,10 +38,11 @@ export function InsertDialog({ onChoose, onClose }: Props) {
         widgetType: type,
         widgetConfig: config,
         refreshInterval,
+        versionNumber,
       } = await readWidget({
         ...{ tenantID, widgetID: id },
       });
-      onChoose({ id, title, type, config, refreshInterval });
+      onChoose({ id, title, type, config, refreshInterval }, versionNumber);
       await queries.invalidateQueries({ queryKey: ['widgets', tenantID] });
     },
     onSuccess: onClose,
