@@ -3,13 +3,28 @@ import { describe, expect, test } from 'vitest';
 import { offersFor, offersOf } from '#ops/console/builder/add/widget-words.ts';
 import { type Box, dropAt } from '#ops/console/builder/canvas/drop.ts';
 import { copiedParts, partsIn, withCopies } from '#ops/console/builder/clipboard.ts';
-import type { PageDocument, WidgetDraft } from '#ops/console/builder/document.ts';
-import { addWidget, newWidget, removePart, setWidgetConfig } from '#ops/console/builder/edits.ts';
+import {
+  changesOf,
+  type PageDocument,
+  type StoredPage,
+  type WidgetDraft,
+  withRead,
+} from '#ops/console/builder/document.ts';
+import {
+  addWidget,
+  newWidget,
+  removePart,
+  removeWidget,
+  setWidget,
+  setWidgetConfig,
+} from '#ops/console/builder/edits.ts';
 import { changeCell, setCell } from '#ops/console/builder/grid-edits.ts';
 import { layoutIn } from '#ops/console/builder/layout-edits.ts';
 import { moveBeside, moveTo, nodeIDOf, stepOf, unwrap, wrap } from '#ops/console/builder/parts.ts';
 import { mergeDocuments } from '#ops/console/builder/save/merge.ts';
 import { storedDocument } from '#ops/console/builder/save/stored-document.ts';
+import { restored } from '#ops/console/builder/save/unsaved.ts';
+import { beginHistory, historyReducer } from '#ops/console/editor/undo.ts';
 
 type Row = Readonly<Record<string, unknown>>;
 
@@ -24,6 +39,12 @@ function aPage(children: readonly unknown[], names: readonly string[], more: Row
   const widgets = Object.fromEntries(names.map((name) => [key(name), aWidget(name)]));
   const layout = { id: 'root', type: 'column', children };
   return { kind: 'app-page', id: 'p', title: 'A page', config: { layout, widgets: names.map(key), ...more }, widgets };
+}
+
+function stored(document: PageDocument, versionNumber = 1): StoredPage {
+  const widgets = Object.values(document.widgets).map((widget) => ({ ...widget, id: widget.id ?? '' }));
+  const empty = { ...{ document, versionNumber, updatedAt: '', isDraft: false }, widgetVersions: {}, known: {} };
+  return widgets.reduce<StoredPage>((now, widget) => withRead(now, widget, 1), empty);
 }
 
 /** Ids of parts, by the parts that hold them. */
@@ -236,6 +257,81 @@ describe('saving', () => {
       { widgetKey: key('c') },
     ]);
     expect(clashes).toHaveLength(1);
+  });
+});
+
+describe('saving what others change too', () => {
+  const titlesOf = ({ changed }: { changed: readonly WidgetDraft[] }) => changed.map(({ title }) => title);
+  const retitled = (name: string, title: string) => setWidget(key(name), { title });
+
+  test('a changed widget that comes back to the page is sent, and an inserted one only where it was changed since', () => {
+    const page = aPage([node('a')], ['a']);
+    const off = { ...stored(page), document: removeWidget(key('a'))(page) };
+    const inserted = { ...aWidget('b'), id: 'b' };
+    const base = withRead(off, inserted, 7);
+    const next = addWidget(inserted)(retitled('a', 'Mine')(page));
+
+    expect(titlesOf(changesOf(next, base))).toEqual(['Mine']);
+    expect(titlesOf(changesOf(retitled('b', 'Mine too')(next), base))).toEqual(['Mine', 'Mine too']);
+    expect(base.widgetVersions).toEqual({ a: 1, b: 7 });
+  });
+
+  test.each(['app-page', 'dashboard'] as const)(
+    'a widget of the %s that one has taken off and the other has changed stays on it, and is told',
+    (kind) => {
+      const cells = [
+        { i: key('a'), x: 0, y: 0, w: 4, h: 4 },
+        { i: key('b'), x: 4, y: 0, w: 4, h: 4 },
+      ];
+      const base: PageDocument = {
+        ...aPage([node('a'), node('b')], ['a', 'b'], { later: 1 }),
+        ...(kind === 'dashboard' && { kind, config: { widgets: [key('a'), key('b')], layouts: { lg: cells } } }),
+      };
+      const [off, changed] = [removeWidget(key('a'))(base), retitled('a', 'Changed')(base)];
+      for (const [own, other, removedBy] of [
+        [off, changed, 'me'],
+        [changed, off, 'them'],
+      ] as const) {
+        const { document, clashes } = mergeDocuments(base, own, other);
+        const places = kind === 'dashboard' ? document.config.layouts : layoutIn(document.config).children;
+
+        expect(document.widgets[key('a')]?.title).toBe('Changed');
+        expect(document.config.widgets).toEqual([key('b'), key('a')]);
+        expect(JSON.stringify(places).split(key('a'))).toHaveLength(2);
+        expect(clashes).toContainEqual({ widget: 'Changed', path: [], removedBy });
+      }
+      const { document, clashes } = mergeDocuments(base, off, retitled('b', 'Theirs')(base));
+      expect([document.config.widgets, JSON.stringify(document).includes(key('a')), clashes]).toEqual([
+        [key('b')],
+        false,
+        [],
+      ]);
+    },
+  );
+
+  test('changes that were not saved come back after a reload: where others changed the page, with theirs beside', () => {
+    const page = aPage([node('a')], ['a', 'b']);
+    const base = stored(page);
+    const document = retitled('a', 'Mine')(addWidget({ ...aWidget('c'), id: 'c' })(page));
+    const unsaved = { base: withRead(base, { ...aWidget('c'), id: 'c' }, 3), document, ids: {} };
+    const next = stored({ ...page, title: 'Theirs' }, 2);
+    const onlyWidget = { ...stored(page), widgetVersions: { a: 2, b: 1 } };
+
+    // The inserted widget is in one of them alone.
+    expect(restored(unsaved, base)).toMatchObject({ document, base: { known: { a: {}, c: {} } } });
+    expect(restored(unsaved, base)).not.toHaveProperty('theirs');
+    expect(restored(unsaved, next)).toEqual({ ...unsaved, theirs: next });
+    expect(restored(unsaved, onlyWidget)).toEqual({ ...unsaved, theirs: onlyWidget });
+    // It was saved, and the answer was lost.
+    expect(restored(unsaved, stored(document, 2))).toBeUndefined();
+  });
+
+  test('no step leads back to before both changes were joined', () => {
+    const one = historyReducer(beginHistory('a'), { type: 'change', next: () => 'b', at: 1 });
+    const joined = historyReducer(one, { type: 'restart', now: 'both' });
+
+    expect(historyReducer(joined, { type: 'undo' }).now).toBe('both');
+    expect(joined.moves).toBe(1);
   });
 });
 
