@@ -39,8 +39,11 @@ TENANTS_PASSWORD=$tenants_password
 REDIS_PASSWORD=$redis_password
 SECRETS_KEYS=k1:$secrets_key
 PUBLIC_URL=${url%/}
-# Addresses of the proxy in front that ends TLS, as the containers see it.
-TRUSTED_PROXIES=uniquelocal
+# The network of the containers, if this machine has another use for these addresses; TRUSTED_PROXIES changes with it.
+#NETWORK=172.30.93
+# The proxy in front that ends TLS, as the containers see it: one on this machine comes from the gateway of their network. Never a
+# whole network that clients are in, too: each of them could claim any address.
+TRUSTED_PROXIES=172.30.93.1
 # Mails of invitations and new passwords: set both.
 #SMTP_URL=smtp://user:password@mail.example.com:587
 #MAIL_FROM=Gantry <gantry@example.com>

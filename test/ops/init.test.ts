@@ -28,6 +28,8 @@ test('init.sh writes what compose needs, for its owner alone, and never twice', 
     expect([...required].filter((name) => !env[name])).toEqual([]);
     expect(new Set([env.POSTGRES_PASSWORD, env.TENANTS_PASSWORD, env.REDIS_PASSWORD]).size).toBe(3);
     const DATABASE_URL = `postgres://gantry:${env.POSTGRES_PASSWORD}@postgres/gantry`;
+    const [, gateway = ''] = /gateway: '\$\{NETWORK:-([\d.]+)\}\.1'/.exec(compose) ?? [];
+    expect(env.TRUSTED_PROXIES, 'the gateway alone').toBe(`${gateway}.1`);
     const { auth } = readConfig({ ...env, DATABASE_URL, NODE_ENV: 'production', AUTH: 'builtin' });
     expect(auth.issuer).toBe('https://gantry.example.com/sign-in');
   } finally {
