@@ -8,12 +8,13 @@ import { readSecretsKeys } from './home.ts';
 import { findURL, TENANT_POSTGRES_FOLDER } from './postgres-folder.ts';
 
 /**
- * Variables from which a command reads its configuration: those of the environment, or without DATABASE_URL those of the embedded
- * Gantry of this folder.
+ * Variables from which a command reads its configuration: those of the environment, and without DATABASE_URL those of the embedded
+ * Gantry of this folder. With it, that Gantry says only where its users sign in.
  */
 export async function commandEnvironment(): Promise<Record<string, string | undefined>> {
-  if (process.env.DATABASE_URL) return process.env;
-  const home = resolve(readEmbeddedConfig().home);
+  const { DATABASE_URL, ...others } = process.env;
+  const home = resolve(readEmbeddedConfig(others).home);
+  if (DATABASE_URL) return { ...process.env, ...(await builtInSignIn(home)) };
   const url = await findURL(join(home, 'postgres'), 'gantry');
   if (!url || !(await isListening(url)))
     throw new Error(`No Gantry is running in ${home}: start it first (npm start), or set DATABASE_URL or GANTRY_HOME`);
@@ -22,9 +23,21 @@ export async function commandEnvironment(): Promise<Record<string, string | unde
   const TENANT_DATABASES_URL =
     process.env.TENANT_DATABASES_URL || (tenantsURL ? `${EMBEDDED_SERVER}=${tenantsURL}` : '');
   const FILES_DIR = process.env.FILES_DIR || join(home, 'files');
-  const signInAt = process.env.AUTH_ISSUER ? undefined : (await readAddress(home))?.signInAt;
-  const builtIn = signInAt && { AUTH: 'builtin', PUBLIC_URL: signInAt };
-  return { ...process.env, DATABASE_URL: url, TENANT_DATABASES_URL, SECRETS_KEYS, FILES_DIR, ...builtIn };
+  return {
+    ...process.env,
+    DATABASE_URL: url,
+    TENANT_DATABASES_URL,
+    SECRETS_KEYS,
+    FILES_DIR,
+    ...(await builtInSignIn(home)),
+  };
+}
+
+/** Where users sign in at the Gantry that runs on the folder, unless the environment says who signs them in. */
+async function builtInSignIn(home: string): Promise<{ AUTH: string; PUBLIC_URL: string } | undefined> {
+  const { AUTH_ISSUER, PUBLIC_URL } = process.env;
+  const signInAt = AUTH_ISSUER ? undefined : (await readAddress(home))?.signInAt;
+  return signInAt === undefined ? undefined : { AUTH: 'builtin', PUBLIC_URL: PUBLIC_URL || signInAt };
 }
 
 async function isListening(url: string): Promise<boolean> {
