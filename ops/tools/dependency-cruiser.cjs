@@ -77,7 +77,7 @@ const packageRules = [
     '^workers/datasources/oauth/|^ops/console/client/sign-in\\.ts',
   ),
   only('undici-only-behind-the-gate', ['undici'], '^workers/outbound/fetch\\.ts'),
-  only('models-only-in-ai', ['ai', '@ai-sdk'], '^workers/ai/'),
+  only('models-only-in-ai', ['ai', '@ai-sdk'], '^workers/ai/|^ops/eval/'),
   only('busboy-only-at-the-door', ['busboy'], '^api/http/'),
   only('bull-board-only-on-the-board', ['@bull-board'], '^ops/board\\.ts'),
   only('isolates-only-in-the-sandbox', ['isolated-vm'], '^workers/sandbox/'),
@@ -159,7 +159,7 @@ module.exports = {
     {
       name: 'every-package-has-a-place',
       severity: 'error',
-      from: { path: '^(api|workers|shared|ops)/', pathNot: '^ops/(tools|console)/' },
+      from: { path: '^(api|workers|shared|ops)/', pathNot: '^ops/(tools|console|eval)/' },
       to: { path: 'node_modules/', pathNot: placed },
     },
     ...['api', 'workers', 'shared', 'ops/console'].map((tier) => ({
@@ -173,7 +173,7 @@ module.exports = {
       // `npm start` and the image install without them.
       name: 'running-needs-no-development-package',
       severity: 'error',
-      from: { path: '^(api|workers|shared|ops)/', pathNot: '^ops/(tools|console)/' },
+      from: { path: '^(api|workers|shared|ops)/', pathNot: '^ops/(tools|console|eval)/' },
       to: { dependencyTypes: ['npm-dev'] },
     },
     {
