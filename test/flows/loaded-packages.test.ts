@@ -53,6 +53,7 @@ test('an idle API process has loaded no writer of workbooks', async () => {
       'helmet',
       'jose',
       'lru-cache',
+      'minisearch',
       'pg',
       'pino',
       'prom-client',

@@ -63,7 +63,10 @@ export async function copyDatabase({ from, to, database, ...how }: Copy): Promis
   const dump = await startDump(from, database, how);
   const restore = startRestore(to, database, how);
   // If a program fails, the pipeline fails, too. Its error is ignored, because the program's own message says more.
-  await Promise.all([pipeline(dump.output, restore.input).catch(() => undefined), dump.ended, restore.ended]);
+  const copied = Promise.all([pipeline(dump.output, restore.input).catch(() => undefined), dump.ended, restore.ended]);
+  await copied.catch((error: Error) => {
+    throw new Error(`nothing was moved: ${error.message}`, { cause: error });
+  });
 }
 
 interface Program {
