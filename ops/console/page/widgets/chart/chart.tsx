@@ -25,7 +25,11 @@ export function ChartWidget({ type, widgetKey, title, properties, data }: Props)
   const page = usePage();
   const Marks = marks[type];
   const shown = chartData(properties.data ?? data?.data ?? properties.sampleData);
-  if (shown.datasets.length === 0) return <Nothing />;
+  const hasMarks =
+    Marks === PointMarks
+      ? shown.datasets.some(({ points }) => points.length > 0)
+      : shown.labels.length > 0 && shown.datasets.length > 0;
+  if (!hasMarks) return <Nothing />;
   const isRound = type === 'pie' || type === 'polarArea';
   const names = isRound ? shown.labels : shown.datasets.map(({ name }) => name);
   const onMark = (event: Readonly<Record<string, unknown>>) => {
