@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { PageDocument } from '#ops/console/builder/document.ts';
 import { addSource, nameFrom, sourcesOf, withSource, withVariable } from '#ops/console/builder/panels/config.ts';
+import { triggerFor } from '#ops/console/builder/panels/data/trigger.ts';
 import { shapeOfEvent, shownEvents, withActions } from '#ops/console/builder/panels/events/actions-of.ts';
 import { demandsOf, isPermitted } from '#ops/console/builder/panels/preview/may-do.ts';
 import { renamed, usersOf } from '#ops/console/builder/panels/rename.ts';
@@ -276,6 +277,16 @@ describe('sharing', () => {
     expect(opensBy(all, page)).toBe('all');
     expect(sharedWith(all, page)).toEqual(all);
   });
+});
+
+test('a query that is added runs by itself only if it reads, and has all that it needs', () => {
+  const reads = { query: 'select 1' };
+  const asks = { query: 'select {{inputs.a}}', inputDefinitions: [{ key: 'a', required: true }] };
+  expect(triggerFor(reads)).toBe('auto');
+  expect(triggerFor(asks, { a: 1 })).toBe('auto');
+  expect(triggerFor(asks, { a: '{{variables.day}}' })).toBe('reactive');
+  for (const options of [undefined, { query: 'delete from a' }, { method: 'POST' }, {}, asks])
+    expect(triggerFor(options)).toBe('manual');
 });
 
 test('whose rights count is said in words', () => {

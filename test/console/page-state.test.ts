@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { readInParts } from '#ops/console/apps/in-parts.ts';
+import { readingOnly } from '#ops/console/apps/reading-only.ts';
 import { paramsOf } from '#ops/console/apps/view.ts';
 import { gridOf, layoutOf, readingOrder, spansOf } from '#ops/console/page/layout/tree.ts';
 import type { Answer, Listening, PageClient, Push, RunState, Wanted } from '#ops/console/page/state/client.ts';
@@ -12,6 +13,7 @@ const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 interface Asked {
   wanted: readonly Wanted[];
+  signal: AbortSignal;
   answer(at: number, data: unknown): void;
   end(error?: Error): void;
 }
@@ -22,6 +24,7 @@ function open(
   widgets: Partial<PageContent['widgets'][number]>[] = [],
   remembered: unknown = null,
   run: () => Promise<unknown> = async () => 'code',
+  edited?: { writing: readonly string[] },
 ) {
   const requests: Asked[] = [];
   const opened: string[] = [];
@@ -30,10 +33,10 @@ function open(
   const runs: { instanceID: string | undefined; inputs: unknown; tell(state: Partial<RunState>): void }[] = [];
   let memory = remembered;
   const client: PageClient = {
-    read: (wanted, onAnswer) =>
+    read: (wanted, onAnswer, signal) =>
       new Promise((resolve, reject) => {
         requests.push({
-          wanted,
+          ...{ wanted, signal },
           answer: (at, data) => onAnswer({ at, answer: { data } } as Answer),
           end: (error) => (error ? reject(error) : resolve()),
         });
@@ -79,8 +82,13 @@ function open(
       ...widget,
     })),
   };
+  const reading = readingOnly(client, {
+    queriesOf: (wanted) => (wanted.kind === 'query' ? [wanted.alias] : ['of a widget']),
+    isReadOnly: async (id) => !edited?.writing.includes(id),
+  });
   const page = new PageState(content, {
-    client,
+    client: edited ? reading : client,
+    isStill: edited !== undefined,
     code: { run },
     memory: {
       get: () => memory,
@@ -283,6 +291,31 @@ describe('the data of a page', () => {
     await expect.poll(() => requests.map(({ wanted }) => wanted.length)).toEqual([1]);
     resolve('code');
     await expect.poll(() => requests[1]?.wanted).toEqual([{ kind: 'query', alias: 'a', inputValues: { x: 'code' } }]);
+    page.close();
+  });
+});
+
+describe('data of a page that is edited', () => {
+  const edited = (writing: string[], dataSources: object[]) =>
+    open({ dataSources }, [], null, async () => 'code', { writing });
+  const namesOf = ({ wanted }: Asked) => wanted.map((one) => ('alias' in one ? one.alias : one.widgetKey));
+
+  test('runs no query that may change something, and says so; the answers of the others come to their own', async () => {
+    const { page, requests } = edited(['write'], [query('write'), query('a'), query('b')]);
+    await expect.poll(() => requests.map(namesOf)).toEqual([['a', 'b']]);
+    requests[0]?.answer(1, 'of b');
+    expect(page.bindings.get('queries', 'b')).toMatchObject({ data: 'of b' });
+    expect(page.bindings.get('queries', 'write')).toMatchObject({ status: 'failed', error: { code: 'NOT_RUN' } });
+    page.close();
+  });
+
+  test('does not end a request of which another source is still there', async () => {
+    const { page, requests } = edited([], [query('a'), query('b')]);
+    await expect.poll(() => requests.length).toBe(1);
+    page.update({ ...page.content.get(), config: { dataSources: [query('b')] } });
+    expect(requests[0]?.signal.aborted).toBe(false);
+    requests[0]?.answer(1, 'of b');
+    expect(page.bindings.get('queries', 'b')).toMatchObject({ data: 'of b' });
     page.close();
   });
 });

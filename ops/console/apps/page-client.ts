@@ -100,8 +100,8 @@ export function commonClient({
     // The type is none that a browser would run.
     saveFile: (name, text) => saveFile(name, new Blob([text], { type: 'application/octet-stream' })),
     isInView: () => !document.hidden,
-    async runQuery(dataQueryID, inputValues) {
-      return queryAnswer(await runDataQuery({ tenantID, dataQueryID }, inputValues));
+    async runQuery(dataQueryID, inputValues, signal) {
+      return queryAnswer(await runDataQuery({ tenantID, dataQueryID }, inputValues, signal));
     },
     watchRun({ widgetKey, workflow, inputs, instanceID }, onState) {
       const slot = 'alias' in workflow ? workflow.alias : workflow.workflowID;

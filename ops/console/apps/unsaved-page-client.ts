@@ -1,9 +1,13 @@
 import { readUnsavedWidget } from '../client/app-pages.ts';
+import { queries } from '../client/queries.ts';
+import { dataQueryTextRead } from '../client/queries-of-tenant.ts';
 import { compile, isFixed } from '../page/bindings/compile.ts';
 import type { Answer, PageClient, Wanted } from '../page/state/client.ts';
 import { listIn } from '../page/state/page-content.ts';
+import { isReadOnly } from '../query/read-only.ts';
 import { isObject } from '../ui/is-object.ts';
 import { commonClient, type Host, widgetAnswer } from './page-client.ts';
+import { readingOnly, refusalOf } from './reading-only.ts';
 
 type Values = Readonly<Record<string, unknown>>;
 
@@ -26,7 +30,7 @@ export function unsavedPageClient(host: Host, page: () => Unsaved): PageClient {
     }
     const source = sourceOf(wanted.alias);
     const given = { ...fixedInputs(source), ...wanted.inputValues };
-    return { at, answer: await common.runQuery(String(source?.queryID), given) };
+    return { at, answer: await common.runQuery(String(source?.queryID), given, signal) };
   };
   return {
     ...common,
@@ -40,6 +44,15 @@ export function unsavedPageClient(host: Host, page: () => Unsaved): PageClient {
       };
       await Promise.all(Array.from({ length: AT_ONCE }, work));
     },
+    async readInputs(workflow) {
+      if (!('alias' in workflow)) return common.readInputs(workflow);
+      const source = sourceOf(workflow.alias);
+      const declared = await common.readInputs({ workflowID: String(source?.workflowID) });
+      const own = isObject(source?.inputValues) ? source.inputValues : {};
+      // As of a page that is saved: those that it has an expression for.
+      const isOpen = (key: string) => Object.hasOwn(own, key) && !isFixed(compile(own[key]));
+      return declared.filter((one) => isObject(one) && isOpen(String(one.key)));
+    },
     watchRun(target, onState) {
       const { workflow } = target;
       if (!('alias' in workflow)) return common.watchRun(target, onState);
@@ -50,13 +63,24 @@ export function unsavedPageClient(host: Host, page: () => Unsaved): PageClient {
   };
 }
 
+/** The server as the canvas needs it: it reads, and changes nothing. */
+export function canvasClient(host: Host, page: () => Unsaved): PageClient {
+  return readingOnly(unsavedPageClient(host, page), {
+    queriesOf(wanted) {
+      if (wanted.kind === 'query')
+        return listIn(page().config.dataSources).flatMap(({ alias, queryID }) =>
+          alias === wanted.alias && typeof queryID === 'string' ? [queryID] : [],
+        );
+      const bound = listIn(page().widgets[wanted.widgetKey]?.config.dataQueries);
+      return bound.flatMap(({ dataQueryID }) => (typeof dataQueryID === 'string' ? [dataQueryID] : []));
+    },
+    isReadOnly: async (dataQueryID) =>
+      isReadOnly(await queries.fetchQuery(dataQueryTextRead({ tenantID: host.tenantID, dataQueryID }))),
+  });
+}
+
 /** Inputs without an expression, which the server fills in for a page that is saved. */
 function fixedInputs(source: Values | undefined): Values {
   const inputs = isObject(source?.inputValues) ? source.inputValues : {};
   return Object.fromEntries(Object.entries(inputs).filter(([, value]) => isFixed(compile(value))));
-}
-
-function refusalOf(error: unknown): { code: string; message: string } {
-  const code = isObject(error) && typeof error.code === 'string' ? error.code : 'UNAVAILABLE';
-  return { code, message: error instanceof Error ? error.message : String(error) };
 }

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { useLayoutEffect, useMemo, useRef } from 'react';
-import { unsavedPageClient } from '../apps/unsaved-page-client.ts';
+import { canvasClient } from '../apps/unsaved-page-client.ts';
 import { meRead } from '../client/reads.ts';
 import type { PageContent } from '../page/state/page-content.ts';
 import type { PageState } from '../page/state/page-state.ts';
@@ -14,10 +14,7 @@ export function useLivePage(tenantID: string, document: PageDocument): PageState
   latest.current = document;
   const first = useRef(content);
   first.current ??= content;
-  const client = useMemo(
-    () => unsavedPageClient({ tenantID, openPage: () => undefined }, () => latest.current),
-    [tenantID],
-  );
+  const client = useMemo(() => canvasClient({ tenantID, openPage: () => undefined }, () => latest.current), [tenantID]);
   const page = usePageState({ content: first.current, client, memory: nothing, isStill: true });
   useLayoutEffect(() => {
     if (content) page?.update(content);

@@ -33,6 +33,18 @@ export function dataQueryRead(path: QueryIDs) {
   });
 }
 
+/** The options of a query, read seldom: for what only looks at its text. */
+export function dataQueryTextRead({ tenantID, dataQueryID }: QueryIDs) {
+  return queryOptions({
+    queryKey: ['data-queries', tenantID, 'text', dataQueryID],
+    queryFn: async () => {
+      const { dataQuery } = await body(rest.GET(QUERY, { params: { path: { tenantID, dataQueryID } } }));
+      return dataQuery.dataQueryOptions as Readonly<Record<string, unknown>>;
+    },
+    staleTime: 10_000,
+  });
+}
+
 export function queryFormsRead(tenantID: string) {
   return queryOptions({
     queryKey: ['query-forms', tenantID],
@@ -73,9 +85,11 @@ export function queryRunsRead(path: QueryIDs, cursor: string | undefined) {
 
 export type QueryAnswer = Schemas['DataQueryAnswer'];
 
-export async function runDataQuery(path: QueryIDs, args: object): Promise<QueryAnswer> {
+export async function runDataQuery(path: QueryIDs, args: object, signal?: AbortSignal): Promise<QueryAnswer> {
   const run = { args } as Schemas['DataQueryRun'];
-  return (await body(rest.POST(`${QUERY}/run`, { params: { path }, body: run }))) as QueryAnswer;
+  return (await body(
+    rest.POST(`${QUERY}/run`, { params: { path }, body: run, ...(signal && { signal }) }),
+  )) as QueryAnswer;
 }
 
 /** How the server would execute the saved query; nothing is executed. */

@@ -1,3 +1,4 @@
+import { isReadOnly } from '../../query/read-only.ts';
 import { fieldOfInput, type Input, inputsOf, widgetOfInput } from './inputs.ts';
 import { type Part, type Plan, Planning } from './plan.ts';
 
@@ -20,17 +21,12 @@ interface Wanted {
   newID: () => string;
 }
 
-/** Whether it is safe to run a query without being asked: it reads, and needs no value that a person has to give. */
-export function isReading(options: Values): boolean {
+/** Whether it is safe to run a query without being asked: it reads, and needs no value beside those that are given. */
+export function isReading(options: Values, given: Values = {}): boolean {
   const inputs = inputsOf(options.inputDefinitions);
-  if (inputs.some(({ isRequired, first }) => isRequired && first === undefined)) return false;
-  const { query, method } = options;
-  if (method === 'GET') return true;
-  return (
-    typeof query === 'string' &&
-    /^\s*(?:--[^\n]*\n\s*)*(?:select|with|show|values|table)\b/i.test(query) &&
-    !/\b(?:insert|update|delete|merge|truncate|drop|alter|create|call|into)\b/i.test(query)
-  );
+  if (inputs.some(({ key, isRequired, first }) => isRequired && first === undefined && !Object.hasOwn(given, key)))
+    return false;
+  return isReadOnly(options);
 }
 
 /** Fields for the inputs of a query, and what it answers. */

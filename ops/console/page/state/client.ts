@@ -81,7 +81,7 @@ export interface PageClient {
   /** Reads all of it in one request, and tells each answer as it comes. Rejects if the request as a whole fails. */
   read(wanted: readonly Wanted[], onAnswer: (answer: Answer) => void, signal: AbortSignal): Promise<void>;
   /** Runs a query that the page does not bind, with the viewer's own right. */
-  runQuery(queryID: string, inputValues: Readonly<Record<string, unknown>>): Promise<QueryAnswer>;
+  runQuery(queryID: string, inputValues: Readonly<Record<string, unknown>>, signal?: AbortSignal): Promise<QueryAnswer>;
   /** Starts a run, or goes on watching one, and tells what becomes of it, also after a lost connection. The answer ends that. */
   watchRun(target: RunTarget & { instanceID?: string | undefined }, onState: (state: RunState) => void): () => void;
   /** The declaration of the inputs of a workflow that a viewer may give, for a form. */

@@ -13,7 +13,7 @@ import { listIn, NOT_STARTED, type PageContent, propertiesID, widgetID } from '.
 import { Pushes } from './pushes.ts';
 import { type Memory, Runs } from './runs.ts';
 import { IDLE, type SourceState } from './source.ts';
-import { Sources } from './sources.ts';
+import { EDITED_PAUSE_MS, Sources } from './sources.ts';
 import { createStore, type Store } from './store.ts';
 import { WidgetValues } from './widget-values.ts';
 
@@ -51,7 +51,7 @@ export class PageState {
     this.content = createStore(content);
     this.client = client;
     this.bindings = new Bindings(code);
-    this.sources = new Sources(this.bindings, client);
+    this.sources = new Sources(this.bindings, client, isStill ? EDITED_PAUSE_MS : 0);
     this.runs = new Runs(this.bindings, client, memory);
     this.#values = new WidgetValues(this.bindings);
     this.#events = new Events(this, (key) => (isStill ? undefined : this.widget(key)));

@@ -9,6 +9,13 @@ type Values = Readonly<Record<string, unknown>>;
 const PAUSE_MS = 150;
 /** A page reads again at most so often. */
 const LEAST_MS = 1_000;
+/** A source that is being edited changes with each letter: it is read once nothing has changed for so long. */
+export const EDITED_PAUSE_MS = 1_000;
+
+interface Sent {
+  readings: ReadonlySet<Reading>;
+  abort: AbortController;
+}
 
 /** Reads the data of a page: what is wanted at the same moment, by one request. */
 export class Sources {
@@ -20,11 +27,16 @@ export class Sources {
   #timer: ReturnType<typeof setTimeout> | undefined;
   /** The moment at which what is due is sent, however often more of it comes. */
   #latest = Number.POSITIVE_INFINITY;
+  /** Requests that have not ended. */
+  readonly #sent = new Set<Sent>();
+  readonly #pauseMs: number;
   #isOpen = false;
 
-  constructor(bindings: Bindings, client: Pick<PageClient, 'read' | 'isInView'>) {
+  /** What is added to an open page is read after the pause. */
+  constructor(bindings: Bindings, client: Pick<PageClient, 'read' | 'isInView'>, pauseMs = 0) {
     this.#bindings = bindings;
     this.#client = client;
+    this.#pauseMs = pauseMs;
   }
 
   /** A second one with the same id takes the place of the first. */
@@ -38,7 +50,7 @@ export class Sources {
       triggerID(source.id),
       source.refreshOn.map((name) => `{{${name}}}`),
     );
-    if (this.#isOpen) this.#begin(reading);
+    if (this.#isOpen) this.#begin(reading, this.#pauseMs);
   }
 
   remove(id: string): void {
@@ -48,6 +60,7 @@ export class Sources {
     this.#readings.delete(id);
     this.#due.delete(reading);
     clearTimeout(reading.timer);
+    for (const { readings, abort } of this.#sent) if ([...readings].every(({ isRemoved }) => isRemoved)) abort.abort();
     for (const end of reading.ends) end();
     this.#bindings.remove(inputsID(id));
     this.#bindings.remove(triggerID(id));
@@ -59,10 +72,10 @@ export class Sources {
   /** Reads what is read at first, and begins to follow changes. */
   open(): void {
     this.#isOpen = true;
-    for (const reading of this.#readings.values()) this.#begin(reading);
+    for (const reading of this.#readings.values()) this.#begin(reading, 0);
   }
 
-  #begin(reading: Reading): void {
+  #begin(reading: Reading, pauseMs: number): void {
     const { id, isAtOpening, isReactive, refreshOn } = reading.source;
     this.#bindings.read(inputsID(id));
     this.#bindings.read(triggerID(id));
@@ -72,7 +85,9 @@ export class Sources {
       this.#bindings.observe(inputsID(id), onInputs),
       ...(refreshOn.length > 0 ? [this.#bindings.observe(triggerID(id), again)] : []),
     ];
-    if (isAtOpening) this.#want(reading, 0);
+    if (!isAtOpening) return;
+    if (pauseMs === 0) this.#want(reading, 0);
+    else reading.timer = setTimeout(() => this.#want(reading, 0), pauseMs);
   }
 
   close(): void {
@@ -173,16 +188,19 @@ export class Sources {
       if (one.asked === one.reading.asked) this.#take(one.reading, answer);
       else this.#takeOlder(one.reading, one.asked, answer);
     };
+    const request = { readings: new Set(sent.map(({ reading }) => reading)), abort: new AbortController() };
+    this.#sent.add(request);
     this.#client
       .read(
         sent.map(({ wanted }) => wanted),
         onAnswer,
-        this.#abort.signal,
+        AbortSignal.any([this.#abort.signal, request.abort.signal]),
       )
       .then(
         () => this.#failRest(sent, 'The server sent no answer'),
         (error) => this.#failRest(sent, error instanceof Error ? error.message : String(error), error),
-      );
+      )
+      .finally(() => this.#sent.delete(request));
   }
 
   #failRest(sent: readonly { reading: Reading; asked: number }[], message: string, error?: unknown): void {

@@ -1,5 +1,8 @@
-import { Button, Group, Modal, Stack, Text, TextInput } from '@mantine/core';
+import { Button, Group, Modal, Select, Stack, Text, TextInput } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
+import { dataQueryTextRead } from '../../../client/queries-of-tenant.ts';
+import { useTenantID } from '../../../ui/asset-title.tsx';
 import { DeclaredInputs } from '../../../ui/declared-inputs.tsx';
 import { Picker } from '../../../ui/picker.tsx';
 import { addSource, idFieldOf, nameFrom, type SourceType, sourcesOf } from '../config.ts';
@@ -7,6 +10,7 @@ import type { PanelProps } from '../panel.ts';
 import { PageValues } from '../values/values.tsx';
 import { faultOfName } from './name-fault.ts';
 import { pickedTypeOf, wordOfType } from './source-types.ts';
+import { triggerFor, triggers } from './trigger.ts';
 
 interface Props extends Pick<PanelProps, 'document' | 'edit'> {
   type: SourceType;
@@ -22,6 +26,13 @@ export function AddSource({ document, edit, type, onAdded, onClose }: Props) {
   const [proposed, setProposed] = useState('');
   const [channelName, setChannel] = useState('');
   const [inputValues, setInputs] = useState<Readonly<Record<string, unknown>>>();
+  const [chosenTrigger, setTrigger] = useState<string>();
+  const tenantID = useTenantID();
+  const { data: options } = useQuery({
+    ...dataQueryTextRead({ tenantID, dataQueryID: id ?? '' }),
+    enabled: type === 'query' && id !== undefined,
+  });
+  const trigger = chosenTrigger ?? triggerFor(options, inputValues);
   const alias = name ?? proposed;
   const fault = alias === '' ? undefined : faultOfName(alias, taken);
   const isReady =
@@ -30,7 +41,7 @@ export function AddSource({ document, edit, type, onAdded, onClose }: Props) {
     edit((old) =>
       addSource(old, {
         ...{ alias, type, [idFieldOf[type]]: id },
-        ...(type === 'query' && { triggerMode: hasExpression(inputValues) ? 'reactive' : 'auto' }),
+        ...(type === 'query' && { triggerMode: trigger }),
         ...(type === 'listener' && { channelName }),
         ...(inputValues && { inputValues }),
       }),
@@ -55,6 +66,7 @@ export function AddSource({ document, edit, type, onAdded, onClose }: Props) {
           onChange={(next, chosen) => {
             setID(next);
             setInputs(undefined);
+            setTrigger(undefined);
             setProposed(nameFrom(chosen?.title ?? type, taken));
           }}
         />
@@ -93,6 +105,16 @@ export function AddSource({ document, edit, type, onAdded, onClose }: Props) {
             />
           </PageValues>
         )}
+        {id !== undefined && type === 'query' && (
+          <Select
+            label="It is run"
+            description="A query that changes something is run by an action alone"
+            allowDeselect={false}
+            data={triggers}
+            value={trigger}
+            onChange={(next) => setTrigger(next ?? undefined)}
+          />
+        )}
         <Group justify="flex-end">
           <Button disabled={!isReady} onClick={add}>
             Add to the page
@@ -111,7 +133,3 @@ const reasons: Record<SourceType, string> = {
   workflow: 'The page starts it as you: viewers need no right to the workflow.',
   listener: 'The page shows what the listener sends to it, as it comes.',
 };
-
-export function hasExpression(value: unknown): boolean {
-  return JSON.stringify(value ?? null).includes('{{');
-}

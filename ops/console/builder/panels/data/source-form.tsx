@@ -13,6 +13,7 @@ import { PageValues } from '../values/values.tsx';
 import { INPUTS } from './add-source.tsx';
 import { RunNow } from './run-now.tsx';
 import { pickedTypeOf, wordOfType } from './source-types.ts';
+import { triggers } from './trigger.ts';
 
 interface Props extends Pick<PanelProps, 'document' | 'edit'> {
   source: Source;
@@ -85,12 +86,6 @@ function changed({ config }: PageDocument, alias: string, part: Readonly<Record<
   const all = Object.entries({ ...now, ...part }).filter(([, value]) => value !== undefined);
   return Object.fromEntries(all) as Source;
 }
-
-const triggers = [
-  { value: 'auto', label: 'At opening' },
-  { value: 'reactive', label: 'At opening, and when an input changes' },
-  { value: 'manual', label: 'By an action alone, as of a button' },
-];
 
 interface WhenProps extends Pick<Props, 'document' | 'source'> {
   set: (part: Readonly<Record<string, unknown>>) => void;
