@@ -65,6 +65,7 @@ const ROW = 40;
 /** The widgets of a dashboard in its grid, by the width that there is. */
 export function DashboardLayout() {
   const content = useContent();
+  const { WidgetBox } = useAnchors();
   const { ref, width } = useElementSize();
   const grid = useMemo(() => gridOf(content.config, width), [content.config, width]);
   const order = useMemo(() => readingOrder(content.config), [content.config]);
@@ -83,7 +84,9 @@ export function DashboardLayout() {
             : {};
           return (
             <div key={widgetKey} className="page-part" style={at}>
-              <Widget widgetKey={widgetKey} />
+              <WidgetBox widgetKey={widgetKey}>
+                <Widget widgetKey={widgetKey} />
+              </WidgetBox>
             </div>
           );
         })}
