@@ -49,6 +49,15 @@ test('names that SQL does not take as they are stand in quotes, and inputs have 
   expect(text.match(/(?<=inputs\.)\w+/g)).toEqual(['Order_no', 'user', 'say__hi_']);
 });
 
+test.each(['left', 'right', 'full', 'like', 'is', 'some', 'cast', 'collation', 'localtime', 'current_user', 'values'])(
+  'a table and a column that are called %s stand in quotes',
+  (name) => {
+    expect(writtenSQL('delete', table(name, [name], [column(name)]))).toBe(
+      `delete from "${name}"\nwhere "${name}" = {{inputs.${name}}}`,
+    );
+  },
+);
+
 test('a table whose columns the database fills all is inserted into without values', () => {
   expect(writtenSQL('insert', table('ticks', ['id'], [column('id', { isIdentity: true })]))).toBe(
     'insert into ticks default values\nreturning *',
