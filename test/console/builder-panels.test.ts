@@ -5,11 +5,12 @@ import { triggerFor } from '#ops/console/builder/panels/data/trigger.ts';
 import { shapeOfEvent, shownEvents, withActions } from '#ops/console/builder/panels/events/actions-of.ts';
 import { demandsOf, isPermitted } from '#ops/console/builder/panels/preview/may-do.ts';
 import { renamed, usersOf } from '#ops/console/builder/panels/rename.ts';
-import { opensBy, sharedWith, unsharedWith } from '#ops/console/builder/panels/sharing/share.ts';
+import { changedGrants, opensBy, sharedWith, unsharedWith } from '#ops/console/builder/panels/sharing/share.ts';
 import { whoReads } from '#ops/console/builder/panels/sharing/who-reads.ts';
 import { type Nameable, pageValues } from '#ops/console/builder/panels/values/page-values.ts';
 import { stateValues } from '#ops/console/builder/panels/values/state.ts';
 import { pageChanges } from '#ops/console/builder/panels/versions/page-changes.ts';
+import type { Grants } from '#ops/console/people/grants.ts';
 import { faultsIn } from '#ops/console/values/check.ts';
 import { completionsAt } from '#ops/console/values/complete.ts';
 
@@ -270,6 +271,13 @@ describe('sharing', () => {
     expect(shared.assetPermissions.map(({ resourceType, action }) => `${resourceType}.${action}`)).toEqual([
       ...['dashboard.read', 'widget.execute'],
     ]);
+  });
+
+  test('sends the list of rights alone that it changes', () => {
+    const before: Grants = { rolePermissions: ['workflow.read'], assetPermissions: [] };
+    const shared = sharedWith(before, page);
+    expect(changedGrants(before, shared)).toEqual({ assetPermissions: shared.assetPermissions });
+    expect(changedGrants(before, before)).toEqual({});
   });
 
   test('leaves a role alone that opens all pages', () => {

@@ -75,6 +75,11 @@ export async function createRole(tenantID: string, role: Schemas['RoleCreate']):
   return (await body(rest.POST(ROLES, { params: { path: { tenantID } }, body: role }))).role.roleID;
 }
 
+/** A role as it is now, and not as it was listed. */
+export async function readRole(path: { tenantID: string; roleID: string }) {
+  return (await body(rest.GET(ROLE, { params: { path } }))).role;
+}
+
 /** Creates those of the ready roles that the tenant lacks. */
 export async function addReadyRoles(tenantID: string): Promise<void> {
   await body<unknown>(rest.POST(`${ROLES}/ready`, { params: { path: { tenantID } } }));

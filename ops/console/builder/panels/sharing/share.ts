@@ -1,3 +1,4 @@
+import { isSame } from '../../../page/bindings/is-same.ts';
 import { assetsOf, type Grants, scopeOf, withScope } from '../../../people/grants.ts';
 import type { PageDocument } from '../../document.ts';
 
@@ -32,6 +33,14 @@ export function sharedWith(grants: Grants, page: Shared): Grants {
     if (scopeOf(now, permission) === 'all') return now;
     return withScope(now, permission, 'these', [...new Set([...assetsOf(now, permission), ...ids])]);
   }, grants);
+}
+
+/** The lists of grants that differ: the others are left to whoever else changes the role. */
+export function changedGrants(before: Grants, next: Grants): Partial<Grants> {
+  return {
+    ...(!isSame(before.rolePermissions, next.rolePermissions) && { rolePermissions: next.rolePermissions }),
+    ...(!isSame(before.assetPermissions, next.assetPermissions) && { assetPermissions: next.assetPermissions }),
+  };
 }
 
 /** The grants of a role without the right to this page; widgets stay, which other pages may show. */

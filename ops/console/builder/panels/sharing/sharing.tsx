@@ -4,12 +4,12 @@ import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { errorInPlaceOf } from '../../../client/error-in-place.ts';
 import { useMay } from '../../../client/may.ts';
-import { createRole, rolesRead, updateRole } from '../../../client/people.ts';
+import { createRole, readRole, rolesRead, updateRole } from '../../../client/people.ts';
 import type { Grants } from '../../../people/grants.ts';
 import { useTenantID } from '../../../ui/asset-title.tsx';
 import { Problem } from '../../../ui/problem.tsx';
 import type { PageDocument } from '../../document.ts';
-import { type NamedRole, opensBy, sharedWith, unsharedWith } from './share.ts';
+import { changedGrants, type NamedRole, opensBy, sharedWith, unsharedWith } from './share.ts';
 
 /** The roles whose members can open the page, and the way to share it with another one. It is done at once, and not with the page. */
 export function Sharing({ document }: { document: PageDocument }) {
@@ -69,7 +69,7 @@ function CanOpen({ tenantID, document, role, by }: RoleProps) {
             variant="default"
             aria-label={`Stop sharing with ${role.roleName}`}
             loading={save.isPending}
-            onClick={() => save.mutate({ role, grants: unsharedWith(role, document) })}
+            onClick={() => save.mutate({ roleID: role.roleID, change: (now) => unsharedWith(now, document) })}
           >
             Stop sharing
           </Button>
@@ -83,10 +83,10 @@ function CanOpen({ tenantID, document, role, by }: RoleProps) {
 function useSaveRole(tenantID: string) {
   const queries = useQueryClient();
   return useMutation({
-    async mutationFn({ role, grants }: { role: NamedRole; grants: Grants }) {
-      const { rolePermissions, assetPermissions } = grants;
-      const change = { rolePermissions: [...rolePermissions], assetPermissions: [...assetPermissions] };
-      await updateRole({ tenantID, roleID: role.roleID }, change as never);
+    // Of the role as it is now: what is listed may have rights that were taken from it meanwhile.
+    async mutationFn({ roleID, change }: { roleID: string; change: (now: Grants) => Grants }) {
+      const now = await readRole({ tenantID, roleID });
+      await updateRole({ tenantID, roleID }, changedGrants(now, change(now)) as never);
     },
     onSuccess: () => queries.invalidateQueries({ queryKey: ['roles', tenantID] }),
   });
@@ -111,8 +111,9 @@ function ShareWith({ tenantID, document, roles }: Omit<RoleProps, 'role' | 'by'>
   const others = roles.filter((role) => !role.isGlobal && opensBy(role, document) === 'none');
   const role = others.find(({ roleID }) => roleID === chosen);
   const share = () => {
-    if (role) save.mutate({ role, grants: sharedWith(role, document) }, { onSuccess: () => setChosen(null) });
-    else create.mutate(undefined, { onSuccess: () => setChosen(null) });
+    const done = { onSuccess: () => setChosen(null) };
+    if (role) save.mutate({ roleID: role.roleID, change: (now) => sharedWith(now, document) }, done);
+    else create.mutate(undefined, done);
   };
   const error = save.error ?? create.error;
   return (
