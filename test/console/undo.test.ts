@@ -40,10 +40,11 @@ test('a change after something was taken back ends what could be done again, and
   expect(historyReducer(history, redo)).toBe(history);
 });
 
-test('a change that changes nothing is no step, and fields begin anew only when something was taken back', () => {
+test('a change that changes nothing is no step, and fields begin anew only when no field has changed it', () => {
   const same: HistoryAction<string> = { type: 'change', next: (now) => now, at: 9_000 };
 
   expect(after('', to('a', 1), same).past).toEqual(['']);
   expect(after('', to('a', 1)).moves).toBe(0);
   expect(after('', to('a', 1), undo).moves).toBe(1);
+  expect(after('', { ...to('a', 1), isAnew: true } as HistoryAction<string>).moves).toBe(1);
 });

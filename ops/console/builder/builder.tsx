@@ -41,13 +41,13 @@ interface Props {
 /** The builder of a page or a dashboard: the page itself, its parts, and the panel of the part that is chosen. */
 export function Builder({ tenantID, stored, onReload }: Props) {
   const [unsaved] = useState(() => unsavedOf(stored));
-  const { value: document, change, restart, moves, undo } = useUndo(() => unsaved?.document ?? stored.document);
+  const { value: document, change, put, restart, moves, undo } = useUndo(() => unsaved?.document ?? stored.document);
   const saving = useSave({ tenantID, stored, document, restored: unsaved });
   const { base, isDirty, save, theirs } = saving;
   useUnsaved(isDirty);
   const may = useMay(`${document.kind === 'app-page' ? 'appPage' : 'dashboard'}:${document.id}`);
   const mayChange = may(document.kind === 'app-page' ? 'appPage.update' : 'dashboard.update');
-  useOpenBuilder({ document, mayChange, edit: change });
+  useOpenBuilder({ document, mayChange, edit: put });
   const [width, setWidth] = useState<Width>(() => (window.innerWidth < 640 ? 'phone' : 'desktop'));
   const [screen, setScreen] = useState<Screen>('lg');
   const [isPreview, setPreview] = useState(false);

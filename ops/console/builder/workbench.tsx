@@ -125,7 +125,11 @@ function Panels({ document, selection, canvas, page, isDirty, moves, onReload }:
         {part?.node && !isWidget && <LayoutPanel key={`${part.id} ${moves}`} {...{ document, edit }} id={part.id} />}
       </Tabs.Panel>
       <Tabs.Panel value="page" pt="sm">
-        <PagePanels {...{ document, edit, page, isDirty, onReload }} onChoose={(key) => canvas.choose(key)} />
+        <PagePanels
+          key={moves}
+          {...{ document, edit, page, isDirty, onReload }}
+          onChoose={(key) => canvas.choose(key)}
+        />
       </Tabs.Panel>
     </Tabs>
   );

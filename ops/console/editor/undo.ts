@@ -6,12 +6,12 @@ export interface History<T> {
   /** When and what of it was changed last. */
   at: number;
   what: string | undefined;
-  /** How often something was taken back, done again or begun anew: fields that keep what is typed begin anew then. */
+  /** How often something was taken back, done again, put there as a whole or begun anew: fields that keep what is typed begin anew then. */
   moves: number;
 }
 
 export type HistoryAction<T> =
-  | { type: 'change'; next: (now: T) => T; at: number; what?: string | undefined }
+  | { type: 'change'; next: (now: T) => T; at: number; what?: string | undefined; isAnew?: boolean }
   | { type: 'restart'; now: T }
   | { type: 'undo' }
   | { type: 'redo' };
@@ -32,7 +32,7 @@ export function historyReducer<T>(history: History<T>, action: HistoryAction<T>)
     if (next === now) return history;
     const isSameEdit = action.what !== undefined && action.what === what && action.at - at < SAME_EDIT_MS;
     return {
-      ...{ now: next, moves, at: action.at, what: action.what, future: [] },
+      ...{ now: next, moves: moves + (action.isAnew ? 1 : 0), at: action.at, what: action.what, future: [] },
       past: isSameEdit ? past : [...past, now].slice(-MAX_STEPS),
     };
   }

@@ -12,6 +12,11 @@ export function useUndo<T>(initial: () => T) {
   );
   /** Another value, behind which no step leads back. */
   const restart = useCallback((next: T) => dispatch({ type: 'restart', now: next }), []);
+  /** A change that no field has made, as of a proposal. */
+  const put = useCallback(
+    (next: (now: T) => T, what?: string) => dispatch({ type: 'change', next, at: Date.now(), what, isAnew: true }),
+    [],
+  );
   const move = useCallback((type: HistoryAction<T>['type'] & ('undo' | 'redo')) => dispatch({ type }), []);
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
@@ -25,7 +30,8 @@ export function useUndo<T>(initial: () => T) {
     return () => document.removeEventListener('keydown', onKey);
   }, [move]);
   const { now, past, future, moves } = history;
-  return { value: now, change, restart, moves, undo: { move, canUndo: past.length > 0, canRedo: future.length > 0 } };
+  const steps = { move, canUndo: past.length > 0, canRedo: future.length > 0 };
+  return { value: now, change, put, restart, moves, undo: steps };
 }
 
 export interface UndoMoves {
