@@ -137,3 +137,10 @@ test('a proposal that was cut is none', () => {
   expect(pageProposalIn({ ...proposal })).toBeDefined();
   expect(pageProposalIn({ appPageID: null, summary: 'x', sources: [] })).toBeUndefined();
 });
+
+test('a new query under a name that the page has is a change until it is created, and has its own id then', () => {
+  const own = { ...proposal, widgets: [], sources: [{ alias: 'orders', query }] };
+  const queryOf = (page: PageDocument) => (page.config.dataSources as { queryID?: string }[])[0]?.queryID;
+  expect(pageDifferences(document, withProposal(document, own))).not.toEqual([]);
+  expect(queryOf(withProposal(document, own, new Map([['orders', 'made']])))).toBe('made');
+});

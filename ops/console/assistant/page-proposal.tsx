@@ -146,14 +146,18 @@ function Parts({ proposal: { widgets, sources } }: { proposal: Proposed }) {
   );
 }
 
-function OfOpen({ tenantID, proposal, open, onDiscard }: Own & { open: OpenPageDraft<PageDocument> }) {
+function OfOpen({ id, tenantID, proposal, open, onDiscard }: Own & { open: OpenPageDraft<PageDocument> }) {
   const { document, mayChange, onTake } = open;
-  const next = useMemo(() => withProposal(document, proposal, boundIn(document, proposal)), [document, proposal]);
+  const [stored, setStored] = useStored(`gantry.queries.${id}`, () => '', sessionStorage);
+  const made = useMemo(() => idsIn(stored), [stored]);
+  const next = useMemo(() => withProposal(document, proposal, made), [document, proposal, made]);
   const changes = useMemo(() => pageDifferences(document, next), [document, next]);
   const take = useMutation({
     mutationFn: async () => {
-      const made = await createQueries(tenantID, proposal.sources);
-      onTake((now) => withProposal(now, proposal, made));
+      // Applied again after “Undo”, it has the queries of before.
+      const ids = made.size > 0 ? made : await createQueries(tenantID, proposal.sources);
+      setStored(JSON.stringify([...ids]));
+      onTake((now) => withProposal(now, proposal, ids));
     },
   });
   if (changes.length === 0)
@@ -179,13 +183,7 @@ function OfOpen({ tenantID, proposal, open, onDiscard }: Own & { open: OpenPageD
   );
 }
 
-/** The ids of new queries that were applied before: the page binds them by their aliases. */
-function boundIn({ config: { dataSources } }: PageDocument, { sources }: Proposed): ReadonlyMap<string, string> {
-  const bound = Array.isArray(dataSources) ? (dataSources as { alias?: unknown; queryID?: unknown }[]) : [];
-  return new Map(
-    sources.flatMap(({ alias, query }) => {
-      const own = query && bound.find((one) => one.alias === alias && typeof one.queryID === 'string');
-      return own ? [[alias, String(own.queryID)] as const] : [];
-    }),
-  );
+/** The ids of the queries that were created for a proposal, by aliases. The page may have had others under the same ones before. */
+function idsIn(text: string): ReadonlyMap<string, string> {
+  return new Map(text === '' ? [] : (JSON.parse(text) as [string, string][]));
 }
