@@ -111,7 +111,8 @@ export function commonClient({
       const widgetID = `${widgetKey}~${encodeURIComponent(slot)}`.slice(0, 255);
       return watchBridge({ tenantID, widgetID, start, instanceID, inputs }, onState, {
         socket: getSocket(),
-        readOutput: (appPageInstanceID) =>
+        // A page that is not saved has no such read: the run is shown without its output.
+        readOutput: async (appPageInstanceID) =>
           readPageRun({ tenantID, appPageID: requirePage(appPageID), appPageInstanceID }),
       });
     },
