@@ -105,6 +105,20 @@ describe('a new name', () => {
     expect(back).toEqual(document);
   });
 
+  test('leaves texts and comments alone, has no limit, and may have quotes in it', () => {
+    const many = '{{queries.orders.data}}'.repeat(300);
+    const text = `{{"queries.orders" + 'it\\'s queries.orders' + queries.orders.x /* queries.orders */}}`;
+    const own = aDocument(
+      { dataSources: [{ alias: 'orders', type: 'query', queryID: 'q' }] },
+      { table: { properties: { many, text } } },
+    );
+    const next = renamed(own, { root: 'queries', from: 'orders', to: 'a"b\\c' });
+    const { many: all, text: one } = propertiesIn(next, 'table');
+    expect(all).toBe('{{queries["a\\"b\\\\c"].data}}'.repeat(300));
+    expect(one).toBe(`{{"queries.orders" + 'it\\'s queries.orders' + queries["a\\"b\\\\c"].x /* queries.orders */}}`);
+    expect(renamed(next, { root: 'queries', from: 'a"b\\c', to: 'orders' })).toEqual(own);
+  });
+
   test('of a variable is followed by both of its roots', () => {
     const next = renamed(document, { root: 'variables', from: 'day', to: 'chosenDay' });
     expect(next.config.variables).toEqual([{ key: 'chosenDay', defaultValue: '{{state.day2}}' }, { key: 'day2' }]);

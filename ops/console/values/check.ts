@@ -20,9 +20,9 @@ export interface Written {
 const MAX_EXPRESSIONS = 200;
 
 /** The expressions of a text, with their braces. */
-export function* expressionsIn(text: string): Generator<Written> {
+export function* expressionsIn(text: string, most = MAX_EXPRESSIONS): Generator<Written> {
   let count = 0;
-  for (let open = text.indexOf('{{'); open >= 0 && count < MAX_EXPRESSIONS; count += 1) {
+  for (let open = text.indexOf('{{'); open >= 0 && count < most; count += 1) {
     const block = readExpression(text, open + 2);
     if (!block) return;
     yield { expression: block.expression, from: open, to: block.end };

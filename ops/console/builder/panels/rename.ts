@@ -77,7 +77,7 @@ function inNames(list: unknown, renaming: Renaming): unknown {
 function inText(text: string, renaming: Renaming): string {
   let written = '';
   let end = 0;
-  for (const { from, to } of expressionsIn(text)) {
+  for (const { from, to } of expressionsIn(text, Number.POSITIVE_INFINITY)) {
     written += text.slice(end, from) + inSource(text.slice(from, to), renaming);
     end = to;
   }
@@ -91,17 +91,28 @@ const rootsOf: Readonly<Record<NamedRoot, string>> = {
 };
 const NAME = /^[\p{L}_$][\p{L}\p{N}_$]*$/u;
 
+/** Texts and comments in an expression, in which names are words. */
+const APART = String.raw`|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|\/\*[\s\S]*?\*\/|\/\/[^\n]*`;
+
+function patternOf(text: string): string {
+  return text.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&');
+}
+
 function inSource(source: string, { root, from, to }: Renaming): string {
-  const escaped = from.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&');
+  const escaped = patternOf(from);
+  const inQuotes = `(?:${escaped}|${patternOf(JSON.stringify(from).slice(1, -1))})`;
   const pattern = new RegExp(
     String.raw`(?<![\w$])(?<!(?<!\.\.)\.)(${rootsOf[root]})(\s*)(?:(\?\.|\.)\s*${escaped}(?![\p{L}\p{N}_$])` +
-      String.raw`|(\?\.)?\s*\[\s*(["'])${escaped}\5\s*\])`,
+      String.raw`|(\?\.)?\s*\[\s*(["'])${inQuotes}\5\s*\])` +
+      // A text in backquotes has code in it, and quotes that end nothing.
+      (source.includes('`') ? '' : APART),
     'gu',
   );
-  return source.replace(pattern, (_, name: string, space: string, dot?: string, before?: string) => {
+  return source.replace(pattern, (whole: string, name?: string, space?: string, dot?: string, before?: string) => {
+    if (name === undefined) return whole;
     const isOptional = (dot ?? before) === '?.';
     if (NAME.test(to)) return `${name}${space}${isOptional ? '?.' : '.'}${to}`;
-    return `${name}${space}${isOptional ? '?.' : ''}["${to}"]`;
+    return `${name}${space}${isOptional ? '?.' : ''}[${JSON.stringify(to)}]`;
   });
 }
 
