@@ -22,6 +22,8 @@ const NOT_RESTORED: readonly string[] = [
   'listener_residue',
   'oauth_flow',
   'oauth_revocation',
+  // Rules are loaded anew: see the version of the tenant below.
+  'policy_change',
   'run_notice',
   'run_wait',
 ];
@@ -48,6 +50,9 @@ export function tenantTables(tables: readonly Table[]): TenantTable[] {
 
 /** Changes of the loaded rows, by table: nothing that was open goes on by itself, and nothing starts. Runs are ended where they are inserted. */
 export const SWITCHED_OFF: Readonly<Record<string, string>> = {
+  // Processes cache rules and listeners by version, also those of a tenant that was deleted: the time is above every count.
+  tenant: `
+set policy_version = extract(epoch from clock_timestamp()) * 1000, listeners_version = extract(epoch from clock_timestamp()) * 1000`,
   workflow_instance: 'set held_by = null, ready_at = null, wake_at = null where completed_at is null',
   run_delivery: `set status = 'FAILED', settled_at = now(), next_at = null where status = 'PENDING'`,
   run_failure: `set handled_at = now(), error = $1::jsonb ->> 'message' where handled_at is null`,

@@ -10,11 +10,10 @@ import type { BackupStore } from '#ops/backup/store.ts';
 import { newID } from '#shared/core/ids.ts';
 import { createKeyRing } from '#shared/core/key-ring.ts';
 import { createStoredFiles } from '#shared/datasources/files/files.ts';
-import { inTransaction, type Pool } from '#shared/db/pool.ts';
-import { onClient } from '#shared/db/query.ts';
+import type { Pool } from '#shared/db/pool.ts';
 import type { Config } from '#shared/process/config.ts';
 import { findPostgres15, startPostgres15, writePrograms } from '#test/servers/postgres15.ts';
-import { aFolder, anEmptyTarget, backUp, folderStore, silent } from '../../support/backups.ts';
+import { aFolder, anEmptyTarget, backUp, folderStore, saveFile, silent } from '../../support/backups.ts';
 import { aCronJob } from '../../support/cron.ts';
 import { onServer } from '../../support/database.ts';
 import { noops } from '../../support/graphs.ts';
@@ -92,24 +91,6 @@ async function aTenant(word: string): Promise<TenantContent> {
   );
   const cronJobID = await aCronJob(deployment, { tenantID: id, workflowID: newID(), dueAgo: 120 });
   return { id, databaseName, word, fileID, openRun, cronJobID };
-}
-
-async function saveFile(
-  pool: Pool,
-  config: Config,
-  { id, tenantID, content }: { id: string; tenantID: string; content: string },
-): Promise<void> {
-  const bytes = Buffer.from(content);
-  await createStoredFiles(pool, config.files).save({ id, tenantID }, bytes, (storeName, settle) =>
-    inTransaction(pool, async (client) => {
-      await client.query(
-        `insert into tenant_file (id, tenant_id, file_name, file_type, file_size, digest, creator_id, store, purpose)
-         values ($1, $2, 'a.txt', 'text/plain', $3, repeat('0', 64), $2, $4, 'upload')`,
-        [id, tenantID, bytes.length, storeName],
-      );
-      await settle(onClient(client));
-    }),
-  );
 }
 
 async function readFileOf(pool: Pool, config: Config, { id, fileID }: TenantContent): Promise<string | undefined> {
