@@ -125,7 +125,7 @@ function createReader(source: AsyncIterable<Buffer>) {
 
 /**
  * Stores the files of a unit where this deployment stores new ones. Rows between the files of the unit before and the last of this one
- * whose file was deleted while the backup ran are deleted. May be repeated.
+ * whose file was deleted while the backup ran are deleted, and none that was uploaded since. May be repeated.
  */
 export async function loadFiles(
   { pool, stored }: { pool: Pool; stored: StoredFiles },
@@ -135,12 +135,14 @@ export async function loadFiles(
     after,
     isLast,
     tenantID,
+    snapshotAt,
   }: {
     store: BackupStore;
     unit: FilesUnit;
     after: FilesUnit | undefined;
     isLast: boolean;
     tenantID: string | undefined;
+    snapshotAt: string | null;
   },
 ): Promise<number> {
   const ids: string[] = [];
@@ -163,7 +165,7 @@ export async function loadFiles(
   }
   const from = after ? [after.lastTenantID, after.lastFileID] : [FIRST_ID, FIRST_ID];
   const to = isLast ? [null, null] : [unit.lastTenantID, unit.lastFileID];
-  const { rowCount } = await pool.query(DELETE_MISSING, [...from, ...to, ids, tenantID ?? null]);
+  const { rowCount } = await pool.query(DELETE_MISSING, [...from, ...to, ids, tenantID ?? null, snapshotAt]);
   return rowCount ?? 0;
 }
 
@@ -174,4 +176,5 @@ where store <> 'postgres' and (tenant_id, id) > ($1::uuid, $2::uuid) order by te
 const DELETE_MISSING = `
 delete from tenant_file
 where store <> 'postgres' and (tenant_id, id) > ($1::uuid, $2::uuid) and ($3::uuid is null or (tenant_id, id) <= ($3::uuid, $4::uuid))
-  and id <> all($5::uuid[]) and ($6::uuid is null or tenant_id = $6)`;
+  and id <> all($5::uuid[]) and ($6::uuid is null or tenant_id = $6)
+  and created_at <= $7`;

@@ -14,7 +14,7 @@ import { readUnit } from './parts.ts';
 import { checkBackup, findRestoring, type RestoreOptions, restoreDatabases, restoreFiles } from './restore.ts';
 import type { BackupStore } from './store.ts';
 import { readTables } from './tables.ts';
-import { SWITCHED_OFF, type TenantTable, tenantTables } from './tenant-tables.ts';
+import { SHUT, SWITCHED_OFF, type TenantTable, tenantTables } from './tenant-tables.ts';
 
 /**
  * Restores one tenant beside others, into a deployment that may be at work. Nothing of it acts by itself: open runs are cancelled, cron
@@ -37,7 +37,7 @@ export async function restoreTenant(
   }
   await restoreDatabases(deployment, restoring);
   await restoreFiles(deployment, restoring);
-  await pool.query(`update deployment_restore set phase = 'loaded' where id = $1`, [restoring.restoreID]);
+  await pool.query(OPEN_TENANT, [restoring.restoreID]);
 }
 
 async function requireEqualSchema(pool: Pool, { migrations, version }: Backup): Promise<void> {
@@ -48,6 +48,10 @@ async function requireEqualSchema(pool: Pool, { migrations, version }: Backup): 
       `The backup is of an older schema (Gantry ${version}; it lacks ${other.name}), and a tenant is restored into the same one only. Restore the backup into an empty deployment of this version, back that up, and restore the tenant from there`,
     );
 }
+
+const OPEN_TENANT = `
+with restored as (update deployment_restore set phase = 'loaded' where id = $1 returning restored_tenant_id)
+update tenant set deleting_at = null from restored where tenant.id = restored.restored_tenant_id and deleting_at = ${SHUT}`;
 
 interface Load {
   store: BackupStore;

@@ -147,12 +147,13 @@ export async function restoreDatabases({ config, pool, servers }: Deployment, re
 export async function restoreFiles({ config, pool }: Deployment, restoring: Restoring): Promise<void> {
   const { backup, store, done, restoreID, tenantID, say } = restoring;
   const stored = createStoredFiles(pool, config.files);
+  const { snapshotAt } = backup;
   let missing = 0;
   for (const [n, unit] of backup.files.entries()) {
     if (done.has(unit.name)) continue;
     if (tenantID !== undefined && (tenantID < unit.firstTenantID || tenantID > unit.lastTenantID)) continue;
     const isLast = n === backup.files.length - 1;
-    missing += await loadFiles({ pool, stored }, { store, unit, after: backup.files[n - 1], isLast, tenantID });
+    missing += await loadFiles({ pool, stored }, { store, unit, after: backup.files[n - 1], isLast, tenantID, snapshotAt });
     await note(pool, restoreID, unit.name);
     say(`Files: ${unit.files} of ${unit.name}`);
   }

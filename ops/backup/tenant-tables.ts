@@ -48,11 +48,14 @@ export function tenantTables(tables: readonly Table[]): TenantTable[] {
   });
 }
 
+/** A tenant that is restored is shut until all of it is there. No deletion began then, so none is continued. */
+export const SHUT = `timestamptz '9999-12-31 00:00:00Z'`;
+
 /** Changes of the loaded rows, by table: nothing that was open goes on by itself, and nothing starts. Runs are ended where they are inserted. */
 export const SWITCHED_OFF: Readonly<Record<string, string>> = {
   // Processes cache rules and listeners by version, also those of a tenant that was deleted: the time is above every count.
   tenant: `
-set policy_version = extract(epoch from clock_timestamp()) * 1000, listeners_version = extract(epoch from clock_timestamp()) * 1000`,
+set deleting_at = ${SHUT}, policy_version = extract(epoch from clock_timestamp()) * 1000, listeners_version = extract(epoch from clock_timestamp()) * 1000`,
   workflow_instance: 'set held_by = null, ready_at = null, wake_at = null where completed_at is null',
   run_delivery: `set status = 'FAILED', settled_at = now(), next_at = null where status = 'PENDING'`,
   run_failure: `set handled_at = now(), error = $1::jsonb ->> 'message' where handled_at is null`,
