@@ -1,7 +1,10 @@
+import { startPeriodicTask } from '#shared/concurrency/periodic-task.ts';
+import { newID } from '#shared/core/ids.ts';
 import type { KeyRing } from '#shared/core/key-ring.ts';
+import type { Logger } from '#shared/core/logger.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import { requirePrograms, startDump, startRestore } from '#workers/tenant-database/databases/dump.ts';
-import { type OwnDatabaseRow, openDatabase } from '#workers/tenant-database/databases/owner-role.ts';
+import { type OwnDatabase, type OwnDatabaseRow, openDatabase } from '#workers/tenant-database/databases/owner-role.ts';
 import { readOwnerSettings, writeOwnerSettings } from '#workers/tenant-database/databases/owner-settings.ts';
 import { make } from '#workers/tenant-database/databases/provision.ts';
 import { dropRoleAndDatabase } from '#workers/tenant-database/databases/removals.ts';
@@ -76,6 +79,7 @@ export async function dumpDatabase(
 
 interface RestoreNeeds {
   pool: Pool;
+  logger: Logger;
   servers: TenantServers;
   secrets: KeyRing;
   programs: string;
@@ -111,9 +115,35 @@ export async function isTaken(server: TenantServer, { database_name, role_name }
   return (rowCount ?? 0) > 0;
 }
 
+/** How long a restore that has died keeps the tenant's statements and the sweep of lost connections away. */
+const LEASE_SECONDS = 60;
+
 /** Creates the database again and fills it. What an interrupted restore has left is dropped. */
 export async function restoreDatabase(row: DatabaseRow, unit: DatabaseUnit, needs: RestoreNeeds): Promise<void> {
-  const { servers, programs, store } = needs;
+  // Before the lease, under which no lost password is replaced.
+  const database = await openDatabase(row, needs);
+  const { pool, logger } = needs;
+  const restoreID = newID();
+  const lease = () => pool.query(LEASE, [row.id, restoreID, LEASE_SECONDS]);
+  await lease();
+  try {
+    const renew = { name: 'lease of a restore', everyMs: 15_000, firstAfterMs: 15_000, run: lease };
+    await using _renewing = startPeriodicTask(renew, logger);
+    await fillDatabase(row, { database, unit }, needs);
+  } finally {
+    await pool.query('update tenant_database set move_id = null, moving_until = null where move_id = $1', [restoreID]);
+  }
+}
+
+// The sign-in is that of the tenant's role, whose connections workers end if none of them reports it.
+const LEASE = `
+update tenant_database set move_id = $2, moving_until = clock_timestamp() + make_interval(secs => $3) where id = $1`;
+
+async function fillDatabase(
+  row: DatabaseRow,
+  { database, unit }: { database: OwnDatabase; unit: DatabaseUnit },
+  { servers, programs, store }: RestoreNeeds,
+): Promise<void> {
   const server = servers.get(row.server);
   const client = await server.admin.connect();
   try {
@@ -122,7 +152,6 @@ export async function restoreDatabase(row: DatabaseRow, unit: DatabaseUnit, need
   } finally {
     client.release();
   }
-  const database = await openDatabase(row, needs);
   await make(server, database, unit.hasLargeObjects ? 'template0' : undefined);
   const { input, ended } = startRestore(server, database, { programs, signal: new AbortController().signal });
   const source = readUnit(store, unit);

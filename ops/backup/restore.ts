@@ -120,7 +120,7 @@ export async function findRestoring(
 }
 
 /** Restores the databases of tenants. Each counts as begun before it exists, so that only our own are dropped when this is repeated. */
-export async function restoreDatabases({ config, pool, servers }: Deployment, restoring: Restoring): Promise<void> {
+export async function restoreDatabases({ config, pool, logger, servers }: Deployment, restoring: Restoring): Promise<void> {
   const { backup, store, done, restoreID, tenantID, isWithoutDatabases, say } = restoring;
   if (isWithoutDatabases) return;
   const secrets = await openKeyRing(config.secrets.keys, pool);
@@ -138,7 +138,7 @@ export async function restoreDatabases({ config, pool, servers }: Deployment, re
         `The server "${row.server}" has a database or role ${row.database_name} already, which another deployment may use: name another server in TENANT_DATABASES_URL, or drop it, and run this again`,
       );
     await note(pool, restoreID, begun);
-    await restoreDatabase(row, unit, { pool, servers, secrets, programs, store });
+    await restoreDatabase(row, unit, { pool, logger, servers, secrets, programs, store });
     await note(pool, restoreID, unit.name);
     say(`Database of the tenant ${unit.tenantID}`);
   }

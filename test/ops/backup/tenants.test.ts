@@ -101,6 +101,11 @@ async function readFileOf(pool: Pool, config: Config, { id, fileID }: TenantCont
   return bytes && (await text(Readable.from(bytes)));
 }
 
+/** While a lease lasts, workers do not end the connection that fills the database. */
+async function readLeases(pool: Pool): Promise<unknown[]> {
+  return (await pool.query('select moving_until > now() as "isHeld" from tenant_database')).rows;
+}
+
 async function wordIn(url: string, databaseName: string): Promise<unknown> {
   const address = new URL(url);
   address.pathname = `/${databaseName}`;
@@ -153,7 +158,17 @@ test('one tenant comes back beside others, switched off, and is switched on by i
   await onServer(`drop database if exists ${lost.databaseName}`, { url: urls.b });
   await onServer(`drop role if exists ${lost.databaseName}`, { url: urls.b });
 
-  await restoreTenant(target, { store, tenantID: lost.id, ...silent });
+  const leases: unknown[] = [];
+  const watched: BackupStore = {
+    ...store,
+    async get(object) {
+      if (object.startsWith('databases/')) leases.push(...(await readLeases(target.pool)));
+      return await store.get(object);
+    },
+  };
+  await restoreTenant(target, { store: watched, tenantID: lost.id, ...silent });
+  expect(leases).toContainEqual({ isHeld: true });
+  expect(await readLeases(target.pool)).toEqual([{ isHeld: null }]);
 
   const { rows: all } = await target.pool.query('select tenant_title as title from tenant order by 1');
   expect(all).toEqual([{ title: 'Another' }, { title: lost.word }]);

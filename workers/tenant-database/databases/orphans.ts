@@ -67,13 +67,14 @@ interface Owned {
   isComplete: boolean;
 }
 
+// A move, or a restore, is no worker: its connection to the database that it holds is none that was lost.
 // `isComplete`: all workers that have a session have reported. A worker of an older version has a session and does not report.
 const OWNED = `
 with report as (select * from tenant_connection where written_at > now() - interval '1 minute')
 select d.server, array_agg(d.database_name) as databases, array_agg(d.role_name) || array_agg(d.role_name || '_full') as roles,
   array(select pid::int from report, jsonb_array_elements_text(report.backends -> d.server) as pid) as owned,
   (select count(*) from worker_session where ended_at is null and expires_at > now()) <= (select count(*) from report) as "isComplete"
-from (select server, database_name, role_name from tenant_database
+from (select server, database_name, role_name from tenant_database where coalesce(moving_until, '-infinity') < now()
       union all select server, database_name, role_name from tenant_database_removal) as d
 group by d.server`;
 

@@ -99,6 +99,10 @@ describe('a statement that catches its cancel', () => {
 
     expect(await sweep(), 'no report was expected yet').toBe(0);
     expect(await sweep({ isSteady: true, graceSeconds: 3_600 }), 'it may be too new to be reported').toBe(0);
+    const { pool } = database.deployment;
+    await pool.query(`update tenant_database set moving_until = now() + interval '1 minute'`);
+    expect(await sweep({ isSteady: true, graceSeconds: 0 }), 'a restore may own it').toBe(0);
+    await pool.query('update tenant_database set moving_until = null');
     expect(await sweep({ isSteady: true, graceSeconds: 0 })).toBe(1);
 
     await eventually(async () => expect([await working(lost), await working(owned)]).toEqual([0, 1]));
