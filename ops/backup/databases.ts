@@ -96,18 +96,46 @@ export async function assignServer(
     [tenantID],
   );
   const [row] = rows;
-  if (!row || servers.listed.some(({ name }) => name === row.server)) return row;
+  if (!row) return undefined;
+  const server = serverFor(row, servers);
+  if (server !== row.server) await pool.query('update tenant_database set server = $2 where id = $1', [row.id, server]);
+  return { ...row, server };
+}
+
+/** The name of the server that a database is restored to. */
+export function serverFor(row: { server: string }, servers: TenantServers): string {
+  if (servers.listed.some(({ name }) => name === row.server)) return row.server;
   const [first] = servers.listed;
   if (!first)
     throw new Error(
       'The backup has databases of tenants: name a server for them in TENANT_DATABASES_URL, or leave them out with --without-tenant-databases',
     );
-  await pool.query('update tenant_database set server = $2 where id = $1', [row.id, first.name]);
-  return { ...row, server: first.name };
+  return first.name;
 }
 
-/** Whether the server has a database or a role of that name already. */
-export async function isTaken(server: TenantServer, { database_name, role_name }: DatabaseRow): Promise<boolean> {
+type Place = Pick<DatabaseRow, 'server' | 'database_name' | 'role_name'>;
+
+/** Throws if the server has a database or a role of that name, or if one is to be dropped there. */
+export async function requireFree(
+  place: Place,
+  { pool, servers }: Pick<RestoreNeeds, 'pool' | 'servers'>,
+): Promise<void> {
+  const { server, database_name } = place;
+  const removals = await pool.query('select from tenant_database_removal where server = $1 and database_name = $2', [
+    server,
+    database_name,
+  ]);
+  if (removals.rowCount)
+    throw new Error(
+      `The database ${database_name} of the deleted tenant is still to be dropped on the server "${server}": workers do it within minutes; run this again then`,
+    );
+  if (await isTaken(servers.get(server), place))
+    throw new Error(
+      `The server "${server}" has a database or role ${database_name} already, which another deployment may use: name another server in TENANT_DATABASES_URL, or drop it, and run this again`,
+    );
+}
+
+async function isTaken(server: TenantServer, { database_name, role_name }: Place): Promise<boolean> {
   const { rowCount } = await server.admin.query(
     'select from pg_database where datname = $1 union all select from pg_roles where rolname = $2',
     [database_name, role_name],

@@ -7,6 +7,7 @@ import { inTransaction, type Pool } from '#shared/db/pool.ts';
 import { requireSchema } from '#shared/entities/schema.ts';
 import { endLocked } from '#shared/runs/end-tree.ts';
 import { nextTick, type Timed } from '#shared/triggers/cron/next-tick.ts';
+import { type DatabaseRow, requireFree, requireProgramsFor, serverFor } from './databases.ts';
 import { inOrder, withoutTriggers } from './load-truth.ts';
 import type { Backup, TableUnit } from './manifest.ts';
 import type { Deployment } from './open-deployment.ts';
@@ -32,12 +33,31 @@ export async function restoreTenant(
   let restoring = await findRestoring(pool, { ...options, backup });
   if (!restoring) {
     const restoreID = newID();
-    await loadTenant(pool, { store, backup, tenantID, restoreID, say });
+    const check = (row: LoadedDatabase) => checkDatabase(row, deployment, { ...options, backup });
+    await loadTenant(pool, { store, backup, tenantID, restoreID, check, say });
     restoring = { ...options, backup, restoreID, done: new Set() };
   }
   await restoreDatabases(deployment, restoring);
   await restoreFiles(deployment, restoring);
   await pool.query(OPEN_TENANT, [restoring.restoreID]);
+}
+
+type LoadedDatabase = Pick<DatabaseRow, 'server' | 'database_name' | 'role_name'>;
+
+async function checkDatabase(
+  row: LoadedDatabase,
+  { config, pool, servers }: Deployment,
+  { backup, tenantID, isWithoutDatabases, startTenantServer }: RestoreOptions & { backup: Backup; tenantID: string },
+): Promise<void> {
+  if (isWithoutDatabases) return;
+  if (!backup.databases.some((unit) => unit.tenantID === tenantID))
+    throw new Error(
+      `The backup has no database of the tenant ${tenantID}, though the tenant had one: use another backup, or restore the tenant without it by --without-tenant-databases`,
+    );
+  await startTenantServer?.();
+  const place = { ...row, server: serverFor(row, servers) };
+  await requireProgramsFor([place], { servers, programs: config.tenantDatabases.programs ?? '' });
+  await requireFree(place, { pool, servers });
 }
 
 async function requireEqualSchema(pool: Pool, { migrations, version }: Backup): Promise<void> {
@@ -58,6 +78,8 @@ interface Load {
   backup: Backup;
   tenantID: string;
   restoreID: string;
+  /** Throws, before anything is written, if the tenant's database cannot be restored. */
+  check(row: LoadedDatabase): Promise<void>;
   say(line: string): void;
 }
 
@@ -85,6 +107,10 @@ async function loadTenant(pool: Pool, load: Load): Promise<void> {
     }
     const { rows } = await client.query('select from pg_temp.restored_tenant');
     if (rows.length === 0) throw new Error(`The backup has no tenant ${load.tenantID}`);
+    const databases = await client.query<LoadedDatabase>(
+      'select server, database_name, role_name from pg_temp.restored_tenant_database where ready_at is not null',
+    );
+    for (const row of databases.rows) await load.check(row);
     const switchedOff = await readSwitchedOff(client);
     for (const { name } of tables)
       if (SWITCHED_OFF[name])

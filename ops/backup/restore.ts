@@ -5,7 +5,7 @@ import type { Pool } from '#shared/db/pool.ts';
 import { openKeyRing } from '#shared/process/open-key-ring.ts';
 import { countUnreadable, describeUnreadable } from '#shared/process/unreadable-secrets.ts';
 import { migrateAll } from '../migrate-all.ts';
-import { assignServer, isTaken, requireProgramsFor, restoreDatabase } from './databases.ts';
+import { assignServer, requireFree, requireProgramsFor, restoreDatabase } from './databases.ts';
 import { loadFiles } from './files.ts';
 import { loadTruth, migrateAsBackup, requireEmpty } from './load-truth.ts';
 import { type Backup, requireKnownSchema } from './manifest.ts';
@@ -104,6 +104,12 @@ export async function findRestoring(
     `select to_regclass('public.deployment_restore') is not null as has`,
   );
   if (!tables[0]?.has) return undefined;
+  // The mark of a tenant that was deleted since is over: the mark was written with the tenant.
+  await pool.query(
+    `update deployment_restore r set resumed_at = now()
+     where resumed_at is null and restored_tenant_id = $1 and not exists (select from tenant t where t.id = r.restored_tenant_id)`,
+    [options.tenantID ?? null],
+  );
   const { rows } = await pool.query<{ id: string; backupID: string; phase: string; done: string[] }>(
     `select id, backup_id as "backupID", phase, done from deployment_restore
      where resumed_at is null and restored_tenant_id is not distinct from $1`,
@@ -120,7 +126,10 @@ export async function findRestoring(
 }
 
 /** Restores the databases of tenants. Each counts as begun before it exists, so that only our own are dropped when this is repeated. */
-export async function restoreDatabases({ config, pool, logger, servers }: Deployment, restoring: Restoring): Promise<void> {
+export async function restoreDatabases(
+  { config, pool, logger, servers }: Deployment,
+  restoring: Restoring,
+): Promise<void> {
   const { backup, store, done, restoreID, tenantID, isWithoutDatabases, say } = restoring;
   if (isWithoutDatabases) return;
   const secrets = await openKeyRing(config.secrets.keys, pool);
@@ -133,15 +142,23 @@ export async function restoreDatabases({ config, pool, logger, servers }: Deploy
     const row = await assignServer(unit.tenantID, { pool, servers });
     if (!row) continue;
     await requireProgramsFor([row], { servers, programs });
-    if (!done.has(begun) && (await isTaken(servers.get(row.server), row)))
-      throw new Error(
-        `The server "${row.server}" has a database or role ${row.database_name} already, which another deployment may use: name another server in TENANT_DATABASES_URL, or drop it, and run this again`,
-      );
+    if (!done.has(begun)) await requireFree(row, { pool, servers });
     await note(pool, restoreID, begun);
     await restoreDatabase(row, unit, { pool, logger, servers, secrets, programs, store });
     await note(pool, restoreID, unit.name);
     say(`Database of the tenant ${unit.tenantID}`);
   }
+  if (tenantID === undefined) await nameMissing(pool, restoring);
+}
+
+/** Says which tenants come back without their database. */
+async function nameMissing(pool: Pool, { backup, say }: Restoring): Promise<void> {
+  const has = backup.databases.map((unit) => unit.tenantID);
+  const { rows } = await pool.query<{ id: string }>(
+    'select tenant_id as id from tenant_database where ready_at is not null and tenant_id <> all($1::uuid[]) order by 1',
+    [has],
+  );
+  for (const { id } of rows) say(`The database of the tenant ${id} is not in the backup: it is not restored`);
 }
 
 export async function restoreFiles({ config, pool }: Deployment, restoring: Restoring): Promise<void> {
@@ -153,7 +170,10 @@ export async function restoreFiles({ config, pool }: Deployment, restoring: Rest
     if (done.has(unit.name)) continue;
     if (tenantID !== undefined && (tenantID < unit.firstTenantID || tenantID > unit.lastTenantID)) continue;
     const isLast = n === backup.files.length - 1;
-    missing += await loadFiles({ pool, stored }, { store, unit, after: backup.files[n - 1], isLast, tenantID, snapshotAt });
+    missing += await loadFiles(
+      { pool, stored },
+      { store, unit, after: backup.files[n - 1], isLast, tenantID, snapshotAt },
+    );
     await note(pool, restoreID, unit.name);
     say(`Files: ${unit.files} of ${unit.name}`);
   }

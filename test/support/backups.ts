@@ -25,9 +25,13 @@ export function folderStore(path: string): BackupStore {
   return openBackupStore(path, { s3: undefined });
 }
 
-export async function backUp({ env }: Pick<Deployment, 'env'>, store: BackupStore): Promise<Backup> {
+export async function backUp(
+  { env }: Pick<Deployment, 'env'>,
+  store: BackupStore,
+  options: { isWithoutDatabases?: boolean } = {},
+): Promise<Backup> {
   await using opened = await openDeployment(env);
-  return await createBackup(opened, { store, version: '1.2.3', ...silent });
+  return await createBackup(opened, { store, version: '1.2.3', ...silent, ...options });
 }
 
 export interface Target extends Opened {

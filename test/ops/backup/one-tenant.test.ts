@@ -1,10 +1,12 @@
 /** One tenant that is restored beside others, without a database of its own. */
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { restoreDeployment } from '#ops/backup/restore.ts';
 import { restoreTenant } from '#ops/backup/restore-tenant.ts';
 import type { BackupStore } from '#ops/backup/store.ts';
 import { createIndexCache } from '#shared/access/policy/index-cache.ts';
 import { newID } from '#shared/core/ids.ts';
+import { deleteTenant } from '#shared/tenants/delete-tenant.ts';
 import {
   aFolder,
   anEmptyTarget,
@@ -21,6 +23,8 @@ import { testLogger } from '../../support/environment.ts';
 let resources: AsyncDisposableStack;
 let deployment: Deployment;
 let tenantID: string;
+/** A tenant whose database is not in the backup. */
+const withDatabase = newID();
 let fileID: string;
 let store: BackupStore;
 let folder: string;
@@ -32,13 +36,24 @@ beforeAll(async () => {
   fileID = newID();
   await saveFile(deployment.pool, deployment.config, { id: fileID, tenantID, content: 'file' });
   store = folderStore(join(folder, 'backup'));
-  await backUp(deployment, store);
+  await deployment.pool.query(
+    `with t as (insert into tenant (id, tenant_title, creator_id) values ($1, 'Other', $1) returning id)
+     insert into tenant_database (id, tenant_id, server, database_name, role_name, password, ready_at)
+     select id, id, 'tenants', 'tenant_lost', 'tenant_lost', '', now() from t`,
+    [withDatabase],
+  );
+  await backUp(deployment, store, { isWithoutDatabases: true });
+  // Its database was never created: none is to be dropped.
+  await deployment.pool.query('delete from tenant_database where tenant_id = $1', [withDatabase]);
+  await deployment.pool.query('delete from tenant_database_removal');
 });
 afterAll(() => resources.disposeAsync());
 
 const aTarget = () => anEmptyTarget(deployment, { FILES_DIR: join(folder, newID()) });
 
-async function tenantIn({ pool }: Target): Promise<{ version: number; listeners: number; isShut: boolean } | undefined> {
+async function tenantIn({
+  pool,
+}: Target): Promise<{ version: number; listeners: number; isShut: boolean } | undefined> {
   const { rows } = await pool.query<{ version: number; listeners: number; isShut: boolean }>(
     'select policy_version as version, listeners_version as listeners, deleting_at is not null as "isShut" from tenant where id = $1',
     [tenantID],
@@ -79,4 +94,40 @@ test('a tenant is shut until all of it is there, and a file that was uploaded si
   expect(await tenantIn(target)).toMatchObject({ isShut: false });
   const { rows } = await pool.query<{ id: string }>('select id from tenant_file order by id');
   expect(rows.map(({ id }) => id)).toEqual([fileID, uploaded]);
+});
+
+test('a tenant that is deleted before or after the end of its restore is restored anew', async () => {
+  await using target = await aTarget();
+  const { pool } = target;
+  const readMarks = async () =>
+    (await pool.query('select phase, resumed_at is null as "isOpen" from deployment_restore order by began_at')).rows;
+  await expect(
+    restoreTenant(target, { store: breakingAtRead(store, 'files/', 2), tenantID, ...silent }),
+  ).rejects.toThrow('broken off');
+  await deleteTenant(pool, deployment.runs, tenantID);
+
+  await restoreTenant(target, { store, tenantID, ...silent });
+
+  expect(await tenantIn(target)).toMatchObject({ isShut: false });
+  expect(await readMarks()).toEqual([
+    { phase: 'loading', isOpen: false },
+    { phase: 'loaded', isOpen: true },
+  ]);
+  await deleteTenant(pool, deployment.runs, tenantID);
+  await restoreTenant(target, { store, tenantID, ...silent });
+  expect(await tenantIn(target)).toMatchObject({ isShut: false });
+});
+
+test('databases that are not in the backup are named, and a tenant without its own is refused before anything is written', async () => {
+  await using target = await aTarget();
+  const lines: string[] = [];
+  await expect(restoreTenant(target, { store, tenantID: withDatabase, ...silent })).rejects.toThrow(
+    'has no database of the tenant',
+  );
+  const { rows } = await target.pool.query('select id from tenant union all select id from deployment_restore');
+  expect(rows).toEqual([]);
+
+  await restoreDeployment(target, { store, say: (line) => lines.push(line) });
+
+  expect(lines).toContainEqual(expect.stringContaining(`The database of the tenant ${withDatabase} is not in`));
 });

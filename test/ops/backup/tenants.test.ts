@@ -158,6 +158,13 @@ test('one tenant comes back beside others, switched off, and is switched on by i
   await onServer(`drop database if exists ${lost.databaseName}`, { url: urls.b });
   await onServer(`drop role if exists ${lost.databaseName}`, { url: urls.b });
 
+  await target.pool.query(
+    `insert into tenant_database_removal (id, deleted_tenant_id, server, database_name, role_name) values ($1, $1, 'c', $2, $2)`,
+    [lost.id, lost.databaseName],
+  );
+  await expect(restoreTenant(target, { store, tenantID: lost.id, ...silent })).rejects.toThrow('still to be dropped');
+  expect((await target.pool.query('select from tenant where id = $1', [lost.id])).rows).toEqual([]);
+  await target.pool.query('delete from tenant_database_removal');
   const leases: unknown[] = [];
   const watched: BackupStore = {
     ...store,
