@@ -3,6 +3,7 @@ import { createStoredFiles } from '#shared/datasources/files/files.ts';
 import { dumpDatabase, findDatabases, requireProgramsFor } from './databases.ts';
 import { dumpTruth } from './dump-truth.ts';
 import { dumpFiles } from './files.ts';
+import { withLock } from './lock.ts';
 import { type Backup, readProgress, writeProgress } from './manifest.ts';
 import type { Deployment } from './open-deployment.ts';
 import { createThrottle } from './parts.ts';
@@ -16,24 +17,12 @@ export interface BackupOptions {
   say(line: string): void;
 }
 
-const BACKUP_LOCK = 7_265_031;
-
 /**
  * Writes a backup, or goes on with one that was interrupted. First the truth, then what it names: files and databases of tenants are
  * never older than the rows that speak of them. Nothing is stopped.
  */
 export async function createBackup(deployment: Deployment, options: BackupOptions): Promise<Backup> {
-  const lock = await deployment.pool.connect();
-  try {
-    const { rows } = await lock.query<{ isFree: boolean }>('select pg_try_advisory_lock($1) as "isFree"', [
-      BACKUP_LOCK,
-    ]);
-    if (!rows[0]?.isFree) throw new Error('Another backup of this deployment is running');
-    return await write(deployment, options);
-  } finally {
-    // The lock ends with its connection.
-    lock.release(true);
-  }
+  return await withLock(deployment.pool, 'backup', () => write(deployment, options));
 }
 
 async function write(deployment: Deployment, options: BackupOptions): Promise<Backup> {

@@ -9,6 +9,7 @@ import { endLocked } from '#shared/runs/end-tree.ts';
 import { nextTick, type Timed } from '#shared/triggers/cron/next-tick.ts';
 import { type DatabaseRow, requireFree, requireProgramsFor, serverFor } from './databases.ts';
 import { inOrder, withoutTriggers } from './load-truth.ts';
+import { withLock } from './lock.ts';
 import type { Backup, TableUnit } from './manifest.ts';
 import type { Deployment } from './open-deployment.ts';
 import { readUnit } from './parts.ts';
@@ -25,6 +26,10 @@ export async function restoreTenant(
   deployment: Deployment,
   options: RestoreOptions & { tenantID: string },
 ): Promise<void> {
+  await withLock(deployment.pool, 'restore', () => restore(deployment, options));
+}
+
+async function restore(deployment: Deployment, options: RestoreOptions & { tenantID: string }): Promise<void> {
   const { pool } = deployment;
   const { store, tenantID, say } = options;
   const backup = await checkBackup(deployment, options);

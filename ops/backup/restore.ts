@@ -8,6 +8,7 @@ import { migrateAll } from '../migrate-all.ts';
 import { assignServer, requireFree, requireProgramsFor, restoreDatabase } from './databases.ts';
 import { loadFiles } from './files.ts';
 import { loadTruth, migrateAsBackup, requireEmpty } from './load-truth.ts';
+import { withLock } from './lock.ts';
 import { type Backup, requireKnownSchema } from './manifest.ts';
 import type { Deployment } from './open-deployment.ts';
 import type { BackupStore } from './store.ts';
@@ -38,6 +39,10 @@ export interface Restoring extends RestoreOptions {
  * wrong with the backup or the target is found before anything is written.
  */
 export async function restoreDeployment(deployment: Deployment, options: RestoreOptions): Promise<void> {
+  await withLock(deployment.pool, 'restore', () => restore(deployment, options));
+}
+
+async function restore(deployment: Deployment, options: RestoreOptions): Promise<void> {
   const { config, pool, logger, backplane } = deployment;
   const { store, say } = options;
   const backup = await checkBackup(deployment, options);

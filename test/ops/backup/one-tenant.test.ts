@@ -131,3 +131,24 @@ test('databases that are not in the backup are named, and a tenant without its o
 
   expect(lines).toContainEqual(expect.stringContaining(`The database of the tenant ${withDatabase} is not in`));
 });
+
+test('one restore runs at a time', async () => {
+  await using target = await aTarget();
+  const reads = Promise.withResolvers<void>();
+  const goOn = Promise.withResolvers<void>();
+  const held: BackupStore = {
+    ...store,
+    async get(object) {
+      reads.resolve();
+      await goOn.promise;
+      return await store.get(object);
+    },
+  };
+  const first = restoreDeployment(target, { store: held, ...silent });
+  await reads.promise;
+
+  await expect(restoreTenant(target, { store, tenantID, ...silent })).rejects.toThrow('Another restore');
+
+  goOn.resolve();
+  await first;
+});
