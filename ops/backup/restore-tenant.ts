@@ -128,6 +128,7 @@ async function loadTenant(pool: Pool, load: Load): Promise<void> {
     await withoutTriggers(client, tables, async () => {
       await requireAbsent(client, load.tenantID);
       for (const table of tables) await insertRows(client, table, load);
+      await client.query(RAISE_AUDIT_SEQUENCE, [load.tenantID]);
       await endRuns(client, load.tenantID);
     });
     await client.query(
@@ -224,6 +225,11 @@ async function endRuns(client: PoolClient, tenantID: string): Promise<void> {
     await endLocked(client, ids, { status: 'CANCELLED', error: { ...RESTORED, nodeID: null, attempt: null } });
   }
 }
+
+/** New records of the trail come after those that were restored. */
+const RAISE_AUDIT_SEQUENCE = `
+select setval('audit_record_seq_seq', r.seq) from (select max(seq) as seq from audit_record where tenant_id = $1) r
+where r.seq > (select last_value from audit_record_seq_seq)`;
 
 /** A person may be known here already. One who is known under another id is left out, with the membership. */
 const CONDITIONS: Readonly<Record<string, string>> = {

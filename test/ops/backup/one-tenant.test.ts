@@ -42,6 +42,11 @@ beforeAll(async () => {
      select id, id, 'tenants', 'tenant_lost', 'tenant_lost', '', now() from t`,
     [withDatabase],
   );
+  await deployment.pool.query(
+    `insert into audit_record (seq, id, tenant_id, kind, type, action, details, created_at) overriding system value
+     values (7000, $1, $2, 'entry', 'Request', 'read', '{}', now())`,
+    [newID(), tenantID],
+  );
   await backUp(deployment, store, { isWithoutDatabases: true });
   // Its database was never created: none is to be dropped.
   await deployment.pool.query('delete from tenant_database where tenant_id = $1', [withDatabase]);
@@ -76,6 +81,15 @@ test('processes that knew the deleted tenant read the rules and listeners of the
   const { version, listeners } = (await tenantIn(target)) ?? { version: 0, listeners: 0 };
   expect((await cache.current(tenantID, version)).version).toBe(version);
   expect(listeners).toBeGreaterThan(9);
+});
+
+test('new records of the audit trail come after those that were restored', async () => {
+  await using target = await aTarget();
+
+  await restoreTenant(target, { store, tenantID, ...silent });
+
+  const { rows } = await target.pool.query<{ seq: number }>(`select nextval('audit_record_seq_seq') as seq`);
+  expect(rows).toEqual([{ seq: 7001 }]);
 });
 
 test('a tenant is shut until all of it is there, and a file that was uploaded since the backup stays', async () => {
