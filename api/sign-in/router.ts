@@ -42,7 +42,7 @@ export function signInRouter(needs: Needs): RequestHandler {
   router.post('/account/sessions/end-others', form, account.endOtherSessions);
   router.post('/sign-out', form, account.signOut);
 
-  // What stores a row for anybody.
+  // These paths store a row for each request.
   router.use(['/auth', '/session'], async (request, _response, next) => {
     await throttle.limitStart(originOf(request).network);
     next();

@@ -113,14 +113,14 @@ export function serverFor(row: { server: string }, servers: TenantServers): stri
   return first.name;
 }
 
-type Place = Pick<DatabaseRow, 'server' | 'database_name' | 'role_name'>;
+type DatabaseName = Pick<DatabaseRow, 'server' | 'database_name' | 'role_name'>;
 
 /** Throws if the server has a database or a role of that name, or if one is to be dropped there. */
 export async function requireFree(
-  place: Place,
+  database: DatabaseName,
   { pool, servers }: Pick<RestoreNeeds, 'pool' | 'servers'>,
 ): Promise<void> {
-  const { server, database_name } = place;
+  const { server, database_name } = database;
   const removals = await pool.query('select from tenant_database_removal where server = $1 and database_name = $2', [
     server,
     database_name,
@@ -129,13 +129,13 @@ export async function requireFree(
     throw new Error(
       `The database ${database_name} of the deleted tenant is still to be dropped on the server "${server}": workers do it within minutes; run this again then`,
     );
-  if (await isTaken(servers.get(server), place))
+  if (await isTaken(servers.get(server), database))
     throw new Error(
       `The server "${server}" has a database or role ${database_name} already, which another deployment may use: name another server in TENANT_DATABASES_URL, or drop it, and run this again`,
     );
 }
 
-async function isTaken(server: TenantServer, { database_name, role_name }: Place): Promise<boolean> {
+async function isTaken(server: TenantServer, { database_name, role_name }: DatabaseName): Promise<boolean> {
   const { rowCount } = await server.admin.query(
     'select from pg_database where datname = $1 union all select from pg_roles where rolname = $2',
     [database_name, role_name],

@@ -60,9 +60,9 @@ async function checkDatabase(
       `The backup has no database of the tenant ${tenantID}, though the tenant had one: use another backup, or restore the tenant without it by --without-tenant-databases`,
     );
   await startTenantServer?.();
-  const place = { ...row, server: serverFor(row, servers) };
-  await requireProgramsFor([place], { servers, programs: config.tenantDatabases.programs ?? '' });
-  await requireFree(place, { pool, servers });
+  const database = { ...row, server: serverFor(row, servers) };
+  await requireProgramsFor([database], { servers, programs: config.tenantDatabases.programs ?? '' });
+  await requireFree(database, { pool, servers });
 }
 
 async function requireEqualSchema(pool: Pool, { migrations, version }: Backup): Promise<void> {

@@ -293,11 +293,11 @@ describe('saving what others change too', () => {
         [changed, off, 'them'],
       ] as const) {
         const { document, clashes } = mergeDocuments(base, own, other);
-        const places = kind === 'dashboard' ? document.config.layouts : layoutIn(document.config).children;
+        const layout = kind === 'dashboard' ? document.config.layouts : layoutIn(document.config).children;
 
         expect(document.widgets[key('a')]?.title).toBe('Changed');
         expect(document.config.widgets).toEqual([key('b'), key('a')]);
-        expect(JSON.stringify(places).split(key('a'))).toHaveLength(2);
+        expect(JSON.stringify(layout).split(key('a'))).toHaveLength(2);
         expect(clashes).toContainEqual({ widget: 'Changed', path: [], removedBy });
       }
       const { document, clashes } = mergeDocuments(base, off, retitled('b', 'Theirs')(base));

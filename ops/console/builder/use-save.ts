@@ -9,7 +9,7 @@ interface Needs {
   tenantID: string;
   stored: StoredPage;
   document: PageDocument;
-  /** What was not saved before the tab was loaded anew. */
+  /** Changes that were not saved before the tab was loaded anew. */
   restored: Restored | undefined;
 }
 

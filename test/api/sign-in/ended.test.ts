@@ -33,7 +33,7 @@ async function aSignedIn(email: string) {
   return { accountID, email, visitor, flow, address: page.leadsTo as URL, uid: rows[0]?.uid as string };
 }
 
-/** What a request waits for once it has read its session: the row of the account. */
+/** The request reads its session, and then waits for the row of the account. */
 async function duringRequest(ask: () => Promise<unknown>, act: () => Promise<unknown>): Promise<void> {
   let asked: Promise<unknown> | undefined;
   await inTransaction(cluster.pool, async (client) => {

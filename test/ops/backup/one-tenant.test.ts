@@ -150,7 +150,7 @@ test('one restore runs at a time', async () => {
   await using target = await aTarget();
   const reads = Promise.withResolvers<void>();
   const goOn = Promise.withResolvers<void>();
-  const held: BackupStore = {
+  const waiting: BackupStore = {
     ...store,
     async get(object) {
       reads.resolve();
@@ -158,7 +158,7 @@ test('one restore runs at a time', async () => {
       return await store.get(object);
     },
   };
-  const first = restoreDeployment(target, { store: held, ...silent });
+  const first = restoreDeployment(target, { store: waiting, ...silent });
   await reads.promise;
 
   await expect(restoreTenant(target, { store, tenantID, ...silent })).rejects.toThrow('Another restore');

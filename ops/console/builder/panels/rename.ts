@@ -92,7 +92,7 @@ const rootsOf: Readonly<Record<NamedRoot, string>> = {
 const NAME = /^[\p{L}_$][\p{L}\p{N}_$]*$/u;
 
 /** Texts and comments in an expression, in which names are words. */
-const APART = String.raw`|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|\/\*[\s\S]*?\*\/|\/\/[^\n]*`;
+const LITERALS = String.raw`|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|\/\*[\s\S]*?\*\/|\/\/[^\n]*`;
 
 function patternOf(text: string): string {
   return text.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&');
@@ -105,7 +105,7 @@ function inSource(source: string, { root, from, to }: Renaming): string {
     String.raw`(?<![\w$])(?<!(?<!\.\.)\.)(${rootsOf[root]})(\s*)(?:(\?\.|\.)\s*${escaped}(?![\p{L}\p{N}_$])` +
       String.raw`|(\?\.)?\s*\[\s*(["'])${inQuotes}\5\s*\])` +
       // A text in backquotes has code in it, and quotes that end nothing.
-      (source.includes('`') ? '' : APART),
+      (source.includes('`') ? '' : LITERALS),
     'gu',
   );
   return source.replace(pattern, (whole: string, name?: string, space?: string, dot?: string, before?: string) => {

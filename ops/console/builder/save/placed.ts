@@ -17,13 +17,13 @@ export function withWidgetsPlaced(
   const { kind, widgets } = document;
   const isDropped = new Set(dropped);
   const listed = Array.isArray(document.config.widgets) ? document.config.widgets : [];
-  const kept = listed.filter((key) => !isDropped.has(key));
-  const missing = [...new Set(sides.flatMap(keysOf))].filter((key) => widgets[key] && !kept.includes(key));
+  const left = listed.filter((key) => !isDropped.has(key));
+  const missing = [...new Set(sides.flatMap(keysOf))].filter((key) => widgets[key] && !left.includes(key));
   // A page whose keys agree keeps them as they are, also where it has none.
-  const isSameList = missing.length === 0 && kept.length === listed.length;
-  const config = isSameList ? document.config : { ...document.config, widgets: [...kept, ...missing] };
-  const place = kind === 'dashboard' ? withCells : withNodes;
-  return { ...document, config: place(config, { document, dropped, sides }) };
+  const isSameList = missing.length === 0 && left.length === listed.length;
+  const config = isSameList ? document.config : { ...document.config, widgets: [...left, ...missing] };
+  const join = kind === 'dashboard' ? withCells : withNodes;
+  return { ...document, config: join(config, { document, dropped, sides }) };
 }
 
 interface Joined {

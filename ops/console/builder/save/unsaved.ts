@@ -39,7 +39,7 @@ export function unsavedOf(stored: StoredPage): Restored | undefined {
   }
 }
 
-/** What becomes of kept changes once the page is read again. Widgets are compared that both have: one may be new, or taken off. */
+/** The changes that were not saved, once the page is read again. Widgets are compared that both have: one may be new, or taken off. */
 export function restored(unsaved: Unsaved, stored: StoredPage): Restored | undefined {
   const { base, document, ids } = unsaved;
   const own = storedDocument(document, ids);

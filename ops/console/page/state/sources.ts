@@ -32,7 +32,7 @@ export class Sources {
   readonly #pauseMs: number;
   #isOpen = false;
 
-  /** What is added to an open page is read after the pause. */
+  /** A source that is added to an open page is read after the pause. */
   constructor(bindings: Bindings, client: Pick<PageClient, 'read' | 'isInView'>, pauseMs = 0) {
     this.#bindings = bindings;
     this.#client = client;

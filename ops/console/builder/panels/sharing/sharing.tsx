@@ -83,7 +83,7 @@ function CanOpen({ tenantID, document, role, by }: RoleProps) {
 function useSaveRole(tenantID: string) {
   const queries = useQueryClient();
   return useMutation({
-    // Of the role as it is now: what is listed may have rights that were taken from it meanwhile.
+    // The role is read as it is now: the listed one may have rights that were taken from it meanwhile.
     async mutationFn({ roleID, change }: { roleID: string; change: (now: Grants) => Grants }) {
       const now = await readRole({ tenantID, roleID });
       await updateRole({ tenantID, roleID }, changedGrants(now, change(now)) as never);
