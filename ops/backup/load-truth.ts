@@ -1,6 +1,6 @@
 import { pipeline } from 'node:stream/promises';
 import type { PoolClient } from 'pg';
-import { from as copyFrom } from 'pg-copy-streams';
+import * as copyStreams from 'pg-copy-streams';
 import type { Logger } from '#shared/core/logger.ts';
 import { inTransaction, type Pool } from '#shared/db/pool.ts';
 import { createOrm } from '#shared/entities/orm.ts';
@@ -91,7 +91,7 @@ export function inOrder(units: readonly TableUnit[], tables: readonly Table[]): 
 
 async function loadTable(client: PoolClient, store: BackupStore, unit: TableUnit): Promise<void> {
   const { table, columns, rows } = unit;
-  const copy = client.query(copyFrom(`copy ${table} (${columns.join(', ')}) from stdin`));
+  const copy = client.query(copyStreams.from(`copy ${table} (${columns.join(', ')}) from stdin`));
   await pipeline(readUnit(store, unit), copy);
   if (copy.rowCount !== rows)
     throw new Error(`The backup is damaged: ${unit.name} has ${copy.rowCount} rows, and the manifest says ${rows}`);

@@ -1,7 +1,7 @@
 import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { PoolClient } from 'pg';
-import { from as copyFrom } from 'pg-copy-streams';
+import * as copyStreams from 'pg-copy-streams';
 import { newID } from '#shared/core/ids.ts';
 import { inTransaction, type Pool } from '#shared/db/pool.ts';
 import { requireSchema } from '#shared/entities/schema.ts';
@@ -165,7 +165,7 @@ async function readTable(
 ): Promise<void> {
   const temporary = `pg_temp.restored_${name}`;
   await client.query(`create temporary table restored_${name} (like ${name})`);
-  const copy = client.query(copyFrom(`copy ${temporary} (${unit.columns.join(', ')}) from stdin`));
+  const copy = client.query(copyStreams.from(`copy ${temporary} (${unit.columns.join(', ')}) from stdin`));
   const position = tenantColumn === undefined ? -1 : unit.columns.indexOf(tenantColumn);
   await pipeline(readUnit(store, unit), linesOf(position, tenantID), copy);
   if (belongs)

@@ -59,7 +59,7 @@ const packageRules = [
     ['eventsource-parser'],
     '^workers/triggers/listeners/sources/|^api/mcp/|^ops/client/|^ops/console/client/assistant\\.ts',
   ),
-  only('mcp-only-in-its-service', ['@modelcontextprotocol'], '^api/(mcp/|tools/present\\.ts)'),
+  only('mcp-only-in-its-service', ['@modelcontextprotocol'], '^api/(mcp/|tools/present\\.ts)|^ops/eval/'),
   only('requests-without-a-network-only-of-tools', ['light-my-request'], '^api/tools/'),
   only(
     'drivers-only-in-connectors',
@@ -78,6 +78,8 @@ const packageRules = [
   ),
   only('undici-only-behind-the-gate', ['undici'], '^workers/outbound/fetch\\.ts'),
   only('models-only-in-ai', ['ai', '@ai-sdk'], '^workers/ai/|^ops/eval/'),
+  only('words-found-only-by-tools', ['minisearch'], '^api/tools/'),
+  only('copies-only-in-backups', ['pg-copy-streams'], '^ops/backup/'),
   only('busboy-only-at-the-door', ['busboy'], '^api/http/'),
   only('bull-board-only-on-the-board', ['@bull-board'], '^ops/board\\.ts'),
   only('isolates-only-in-the-sandbox', ['isolated-vm'], '^workers/sandbox/'),
@@ -159,7 +161,7 @@ module.exports = {
     {
       name: 'every-package-has-a-place',
       severity: 'error',
-      from: { path: '^(api|workers|shared|ops)/', pathNot: '^ops/(tools|console|eval)/' },
+      from: { path: '^(api|workers|shared|ops)/', pathNot: '^ops/(tools|console)/' },
       to: { path: 'node_modules/', pathNot: placed },
     },
     ...['api', 'workers', 'shared', 'ops/console'].map((tier) => ({
