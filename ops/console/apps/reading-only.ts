@@ -13,7 +13,7 @@ const NOT_RUN: Refused = {
   message: 'It may change something, and so it is not run while the page is edited. “Preview” and “Run it now” run it.',
 };
 
-/** A client of a page that is edited: what may change something is not run, because nobody has asked for it. */
+/** A client of a page that is edited: queries that may change something are not run, since its author has not asked for that. */
 export function readingOnly(client: PageClient, { queriesOf, isReadOnly }: Known): PageClient {
   const refusalFor = async (wanted: Wanted): Promise<Refused | undefined> => {
     const all = await Promise.all(queriesOf(wanted).map(isReadOnly));

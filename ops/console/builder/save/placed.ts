@@ -7,7 +7,7 @@ import { layoutIn, nodeOfWidget, widgetsIn, withNode, withoutNode } from '../lay
 
 /**
  * Makes the keys and the layout of a page agree with its widgets after two changes of it were joined: what is left out goes from both, and
- * what is there comes back to both, to the end of a layout or into the cell that one of the two gives it.
+ * a widget of `widgets` comes back to both, to the end of a layout or into the cell that one of the two gives it.
  */
 export function withWidgetsPlaced(
   document: PageDocument,

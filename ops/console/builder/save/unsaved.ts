@@ -44,7 +44,7 @@ export function restored(unsaved: Unsaved, stored: StoredPage): Restored | undef
   const { base, document, ids } = unsaved;
   const own = storedDocument(document, ids);
   const now = withKnown(stored, base);
-  // Also those whose saving was answered to nobody.
+  // Changes are here also if they were saved and the answer was lost.
   if (!isChanged(own, base) || !isChanged(own, now)) return undefined;
   const isSameVersion = ([id, version]: [string, number]) => (base.widgetVersions[id] ?? version) === version;
   const isSame =

@@ -50,7 +50,7 @@ export function FileDialog({ kind, onChoose, onClose }: Props) {
                 </Button>
               )}
             </FileButton>
-            <Text size="xs">Up to 10 MB. Whoever may see a widget of this tenant can see the file.</Text>
+            <Text size="xs">Up to 10 MB. People who may see a widget of this tenant can see the file.</Text>
           </Group>
         )}
         {upload.error && <Problem error={upload.error} />}

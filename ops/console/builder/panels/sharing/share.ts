@@ -35,7 +35,7 @@ export function sharedWith(grants: Grants, page: Shared): Grants {
   }, grants);
 }
 
-/** The lists of grants that differ: the others are left to whoever else changes the role. */
+/** The lists of grants that differ. The others are not sent, since another person may change them. */
 export function changedGrants(before: Grants, next: Grants): Partial<Grants> {
   return {
     ...(!isSame(before.rolePermissions, next.rolePermissions) && { rolePermissions: next.rolePermissions }),
