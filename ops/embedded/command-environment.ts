@@ -12,8 +12,8 @@ import { findURL, TENANT_POSTGRES_FOLDER } from './postgres-folder.ts';
  * Gantry of this folder. With it, that Gantry says only where its users sign in.
  */
 export async function commandEnvironment(): Promise<Record<string, string | undefined>> {
-  const { DATABASE_URL, ...others } = process.env;
-  const home = resolve(readEmbeddedConfig(others).home);
+  const { DATABASE_URL, GANTRY_HOME } = process.env;
+  const home = resolve(readEmbeddedConfig({ GANTRY_HOME }).home);
   if (DATABASE_URL) return { ...process.env, ...(await builtInSignIn(home)) };
   const url = await findURL(join(home, 'postgres'), 'gantry');
   if (!url || !(await isListening(url)))
