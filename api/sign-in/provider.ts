@@ -65,7 +65,7 @@ export function createProvider({ issuer, publicURL, clientID, keys, pool, logger
     },
     features: {
       devInteractions: { enabled: false },
-      // Anybody could store requests with it.
+      // Requests without a sign-in would be stored.
       pushedAuthorizationRequests: { enabled: false },
       revocation: { enabled: true },
       rpInitiatedLogout: { enabled: true, logoutSource: sendSignOut, postLogoutSuccessSource: sendSignedOut },

@@ -1,6 +1,7 @@
 /** The description of a backup in itself: `manifest.json` once it is complete, `progress.json` until then. */
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
+import { parseValue } from '#shared/core/schema/parse.ts';
 import { migrationNames } from '#shared/entities/migrations/names.ts';
 import type { BackupStore } from './store.ts';
 
@@ -102,8 +103,11 @@ async function read(store: BackupStore, name: string): Promise<Backup | undefine
     throw new Error(
       `${where} has the format ${format.format} of Gantry ${format.version}, and this program knows format 1`,
     );
-  const parsed = Backup.extend({ checksum: z.string() }).safeParse(json);
-  if (!parsed.success) throw new Error(`${where} is damaged: ${z.prettifyError(parsed.error)}`);
+  const parsed = parseValue(Backup.extend({ checksum: z.string() }), json);
+  if (!parsed.success) {
+    const [issue] = parsed.issues;
+    throw new Error(`${where} is damaged: ${issue?.path.join('.')}: ${issue?.message}`);
+  }
   const { checksum, ...backup } = parsed.data;
   if (checksumOf(backup) !== checksum) throw new Error(`${where} is damaged: it has changed since it was written`);
   return backup;

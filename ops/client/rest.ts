@@ -3679,7 +3679,7 @@ export interface paths {
         };
         /**
          * List questions of an app page
-         * @description Returns the newest 50 open questions of runs that this page has started and that the caller may answer through it: those that name the caller as an approver, and forms that name nobody, of runs that the caller has started. The caller needs the permission to read the page.
+         * @description Returns the newest 50 open questions of runs that this page has started and that the caller may answer through it: those that name the caller as an approver, and forms without approvers, of runs that the caller has started. The caller needs the permission to read the page.
          *
          *     Permission: `appPage.read`
          */
@@ -3701,7 +3701,7 @@ export interface paths {
         };
         /**
          * Get a question of an app page
-         * @description Returns a question of a run that this page has started, as far as the caller needs it to answer. The caller needs the permission to read the page, and must be one whom the question is for: named as an approver, or, where it is a form that names nobody, who has started the run.
+         * @description Returns a question of a run that this page has started, as far as the caller needs it to answer. The caller needs the permission to read the page, and must be one whom the question is for: named as an approver, or, where it is a form without approvers, who has started the run.
          *
          *     Permission: `appPage.read`
          */

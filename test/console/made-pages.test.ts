@@ -67,7 +67,7 @@ describe('a page of a table', () => {
     const { results } = imported.body as Schemas['BundleImported'];
     const page = results.find(({ type }) => type === 'appPage')?.newID;
     const viewer = await aMember(cluster, { tenant, can: ['appPage.read'] });
-    /** Runs a query of the page as someone who may read the page alone. */
+    /** Runs a query of the page as a member who may read the page alone. */
     const run = async (alias: string, inputValues: object) => {
       const { body } = await api(viewer).post(`T/app-pages/${page}/queries/${alias}/run`, { inputValues });
       return body.error ? body.error.message : body.dataQueryResult;

@@ -93,7 +93,7 @@ test('a viewer answers the form of a run that the viewer has started through the
   expect(await listed(page, viewer)).toEqual([]);
 });
 
-test('nobody answers through a page what is not asked there of them', async () => {
+test('a question that is not asked of a viewer there is not answered through a page', async () => {
   const workflow = await aQuestion({});
   const page = await aPage(workflow);
   const { questionID } = await asked(page);
@@ -157,7 +157,7 @@ test('an approval is for the viewer whom it names, and not for the one who asks 
     expect((await as(viewer).get(`T/app-pages/${page}/runs/${instanceID}`)).body.status).toBe('COMPLETED'),
   );
 
-  // One that names nobody is for those who may execute the workflow.
+  // One without approvers is for those who may execute the workflow.
   const open = await aPage(await aQuestion(labels));
   const own = await asked(open);
   expect([

@@ -91,7 +91,7 @@ test.skipIf(found.path === null)(
     await run.getByRole('textbox', { name: 'Name' }).fill('Ada');
     await run.getByRole('button', { name: 'Send' }).click();
     await run.getByRole('textbox', { name: 'Name' }).waitFor({ state: 'detached' });
-    // Nobody works on it yet: the page is loaded anew, and still knows its run.
+    // No worker runs yet: the page is loaded anew, and still knows its run.
     await page.reload();
     await run.waitFor();
     await using _worker = startWorker();

@@ -15,7 +15,7 @@ export const readPageQuestion = tenantRoute({
   path,
   summary: 'Get a question of an app page',
   description:
-    'Returns a question of a run that this page has started, as far as the caller needs it to answer. The caller needs the permission to read the page, and must be one whom the question is for: named as an approver, or, where it is a form that names nobody, who has started the run.',
+    'Returns a question of a run that this page has started, as far as the caller needs it to answer. The caller needs the permission to read the page, and must be one whom the question is for: named as an approver, or, where it is a form without approvers, who has started the run.',
   permission: 'appPage.read',
   object: ({ params }) => `appPage:${params.appPageID}`,
   params: PageQuestionID,

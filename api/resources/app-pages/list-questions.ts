@@ -17,7 +17,7 @@ export const listPageQuestions = tenantRoute({
   method: 'get',
   path: '/app-pages/:appPageID/questions',
   summary: 'List questions of an app page',
-  description: `Returns the newest ${SHOWN} open questions of runs that this page has started and that the caller may answer through it: those that name the caller as an approver, and forms that name nobody, of runs that the caller has started. The caller needs the permission to read the page.`,
+  description: `Returns the newest ${SHOWN} open questions of runs that this page has started and that the caller may answer through it: those that name the caller as an approver, and forms without approvers, of runs that the caller has started. The caller needs the permission to read the page.`,
   permission: 'appPage.read',
   object: ({ params }) => `appPage:${params.appPageID}`,
   params: AppPageID,

@@ -13,8 +13,8 @@ export interface Answering extends Viewing {
 }
 
 /**
- * A question of a run that this page has started, for a viewer who may answer it: one that names the viewer as an approver, or a form that
- * names nobody, of a run that the viewer has started. An approval that names nobody is not for the viewer who asks for it.
+ * A question of a run that this page has started, for a viewer who may answer it: one that names the viewer as an approver, or a form
+ * without approvers, of a run that the viewer has started. An approval without approvers is not for the viewer who asks for it.
  */
 export async function openQuestion(
   { identity, ...viewing }: Answering,

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { find, idBeside, type Task } from '../task.ts';
 import { addWorkflow, chain, run, runSQL, statusOf } from '../workspace.ts';
 
@@ -119,6 +120,8 @@ export const runTasks: Task[] = [
       const flow = chain({ ask: { type: 'approval', title: 'Refund 4711?', description: 'The parcel was lost' } });
       const workflowID = await addWorkflow(workspace, 'Refunds', flow);
       await workspace.gantry.call('executeWorkflow', { path: { ...workspace.path, workflowID }, body: {} });
+      const asked = () => workspace.gantry.call('listCollectionRequests', { path: workspace.path });
+      while ((await asked()).requests.length === 0) await sleep(50);
       return {
         async solve(tools) {
           const found = await tools('find_tools', { query: 'questions of runs that wait for a person' });

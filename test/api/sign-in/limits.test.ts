@@ -11,7 +11,7 @@ afterAll(() => cluster[Symbol.asyncDispose]());
 const countRecords = async () =>
   (await cluster.pool.query('select count(*)::int as count from sign_in_record')).rows[0]?.count as number;
 
-test('a network that is not signed in gets rows up to a number, whatever it asks for', async () => {
+test('a network that is not signed in gets rows up to a number, by each of its requests', async () => {
   const visitor = () => visit(cluster, '192.0.2.10');
   const { url } = await startFlow();
   const pushed = await visitor().open(`${issuer}/request`, { form: Object.fromEntries(url.searchParams) });

@@ -13,7 +13,7 @@ export function madePageTests(stage: () => Stage): void {
     return /pages\/([\da-f-]+)/.exec(stage().page.url())?.[1] ?? '';
   };
 
-  test('a page is made from a table: its rows are found, shown, changed, added and deleted by someone who may read pages alone', async () => {
+  test('a page is made from a table: its rows are found, shown, changed, added and deleted by a member who may read pages alone', async () => {
     const { cluster, tenant, page, go, path, open, faults } = stage();
     const client = cluster.as(tenant.creator).in(tenant);
     await client.post('T/database/execute-raw-sql', {
