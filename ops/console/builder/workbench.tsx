@@ -1,3 +1,5 @@
+import '@mantine/core/styles/FloatingIndicator.css';
+import '@mantine/core/styles/SegmentedControl.css';
 import '@mantine/core/styles/Tabs.css';
 import { Button, Group, SegmentedControl, Skeleton, Tabs } from '@mantine/core';
 import { lazy, Suspense, useEffect, useRef, useState } from 'react';
