@@ -46,7 +46,7 @@ create table sign_in_link (
 )`);
     this.addSql('create index sign_in_link_account on sign_in_link (account_id)');
     this.addSql('create index sign_in_link_expires on sign_in_link (expires_at)');
-    // What the provider remembers: sessions, codes, tokens. Ids are bearer credentials, so only their SHA-256 is stored.
+    // Records of the provider: sessions, codes, tokens. Ids are bearer credentials, so only their SHA-256 is stored.
     this.addSql(`
 create table sign_in_record (
   kind text not null,
