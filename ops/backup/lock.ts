@@ -11,9 +11,13 @@ export async function withLock<T>(pool: Pool, what: keyof typeof LOCKS, work: ()
       LOCKS[what],
     ]);
     if (!rows[0]?.isFree) throw new Error(`Another ${what} of this deployment is running`);
-    return await work();
+    try {
+      return await work();
+    } finally {
+      // A server notices the end of a connection, which ends its locks too, only some time after us.
+      await lock.query('select pg_advisory_unlock($1)', [LOCKS[what]]).catch(() => undefined);
+    }
   } finally {
-    // The lock ends with its connection.
     lock.release(true);
   }
 }
