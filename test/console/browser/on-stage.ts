@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { findChromium } from '../../servers/chromium.ts';
+import { builtConsole } from '../built-console.ts';
 import { type File, lookedAt, neverSeen } from './looked-at.ts';
 import { openStage, routes, type Stage } from './stage.ts';
 
@@ -10,6 +11,8 @@ export async function onStage(file: File, groups: Record<string, (stage: () => S
 
   describe.skipIf(found.path === null)('the console', () => {
     let stage: Stage;
+    // Apart, so that a time that runs out tells which of both took it.
+    beforeAll(() => builtConsole(), 600_000);
     beforeAll(async () => {
       stage = await openStage(found.path ?? '');
     }, 240_000);
