@@ -10,6 +10,7 @@ const root = join(import.meta.dirname, '../..');
 /** Modules from outside of it whose code is in the pages; they import nothing but types and one another. */
 export const sharedModules: readonly string[] = [
   'ops/samples/prepare.ts',
+  'shared/core/csv.ts',
   'shared/core/exact-number.ts',
   'shared/core/lossless-json.ts',
   'shared/workflow/graph/nodes-before.ts',

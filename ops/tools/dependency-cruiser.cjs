@@ -191,7 +191,7 @@ module.exports = {
       to: {
         path: '^(api|workers|shared|ops|test)/',
         pathNot:
-          '^ops/console/|^ops/client/rest\\.ts$|^ops/samples/(prepare|read)\\.ts$|^shared/messaging/realtime/events\\.ts$|^shared/core/(exact-number|lossless-json)\\.ts$|^shared/workflow/(graph/(nodes-before|regions)|nodes/(exits|results)|templates/expressions)\\.ts$',
+          '^ops/console/|^ops/client/rest\\.ts$|^ops/samples/(prepare|read)\\.ts$|^shared/messaging/realtime/events\\.ts$|^shared/core/(csv|exact-number|lossless-json)\\.ts$|^shared/workflow/(graph/(nodes-before|regions)|nodes/(exits|results)|templates/expressions)\\.ts$',
       },
     },
     {

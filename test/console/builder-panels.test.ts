@@ -13,6 +13,7 @@ import { pageChanges } from '#ops/console/builder/panels/versions/page-changes.t
 import type { Grants } from '#ops/console/people/grants.ts';
 import { faultsIn } from '#ops/console/values/check.ts';
 import { completionsAt } from '#ops/console/values/complete.ts';
+import { findWidgetType } from '#shared/apps/widgets/index.ts';
 
 const keyOf = (name: string) => `widget_0193e0a0-0000-7000-8000-00000000000${name.length}_${name}`;
 
@@ -247,11 +248,13 @@ describe('values of a page', () => {
 
 describe('events', () => {
   test('are those that the console tells, and others that have actions', () => {
-    const names = ['onClick', 'onRefresh', 'onLoad', 'onRowSelect', 'onBulkDelete', 'onExport'];
+    const names = ['onClick', 'onRefresh', 'onLoad', 'onRowSelect', 'onLater', 'onOther'];
     expect(shownEvents('table', names, {})).toEqual(['onRowSelect', 'onRefresh', 'onLoad']);
-    expect(shownEvents('table', names, { events: { onExport: [{ type: 'COPY' }], onBulkDelete: [] } })).toEqual([
-      ...['onRowSelect', 'onRefresh', 'onLoad', 'onExport'],
+    expect(shownEvents('table', names, { events: { onOther: [{ type: 'COPY' }], onLater: [] } })).toEqual([
+      ...['onRowSelect', 'onRefresh', 'onLoad', 'onOther'],
     ]);
+    const ofTables = findWidgetType('table')?.events ?? [];
+    expect(shownEvents('table', ofTables, {})).toEqual(ofTables);
     expect(shownEvents('button', ['onClick', 'onSubmit'], {})).toEqual(['onClick']);
     expect(shownEvents('button', ['onClick', 'onSubmit'], { events: { onSubmit: [{}] } })).toEqual([
       ...['onClick', 'onSubmit'],

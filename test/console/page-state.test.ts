@@ -7,6 +7,8 @@ import type { Answer, Listening, PageClient, Push, RunState, Wanted } from '#ops
 import { type PageContent, propertiesID } from '#ops/console/page/state/page-content.ts';
 import { PageState } from '#ops/console/page/state/page-state.ts';
 import { remainingRows } from '#ops/console/page/widgets/display/chosen.ts';
+import { csvOf } from '#ops/console/page/widgets/display/csv.ts';
+import { changesOf, kindOfField } from '#ops/console/page/widgets/display/row-values.ts';
 
 const widgetKey = (suffix: string) => `widget_0193e0a0-0000-7000-8000-000000000001_${suffix}`;
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
@@ -601,6 +603,30 @@ test('chosen rows stay chosen where new data have them too, one for one', () => 
   expect(remaining).toEqual([{ id: 2 }]);
   expect(remaining[0]).toBe(after[1]);
   expect(remainingRows([], before)).toEqual([]);
+});
+
+test('rows are exported as they are shown, and no text becomes a formula', () => {
+  const columns = ['id', 'note', 'more'].map((key) => ({ key, label: key.toUpperCase() }));
+  const rows = [
+    { id: -1, note: '=1+1', more: 'a "b", c' },
+    { id: 2, note: '@x\ny', more: { a: 1 } },
+    { __proto__: { id: 3 } },
+  ];
+  expect(csvOf(columns, rows)).toBe('ID,NOTE,MORE\r\n-1,\'=1+1,"a ""b"", c"\r\n2,"\'@x\ny","{""a"":1}"\r\n,,\r\n');
+});
+
+test('a row is saved with what differs from it, as the values that it had', () => {
+  const row = { id: 1, price: 2.5, name: 'a', isPaid: false, day: '2026-11-29', more: { a: 1 }, note: null };
+  const columns = [...Object.keys(row), 'constructor'].map((key) => ({ key, type: key === 'day' ? 'date' : '' }));
+  expect(columns.map((column) => kindOfField(row, column))).toEqual([
+    ...['number', 'number', 'text', 'boolean', 'day', 'none', 'text', 'text'],
+  ]);
+  const entered = { id: '1', price: ' 3', name: '', isPaid: true, day: '', note: '' };
+  expect(changesOf(row, columns, entered)).toEqual({
+    changes: { price: 3, name: '', isPaid: true, day: null },
+    faults: {},
+  });
+  expect(changesOf(row, columns, { price: '3 €', name: 'b' }).faults).toEqual({ price: 'is not a number' });
 });
 
 test('parameters of a page are the texts of its address, however the router has written them', () => {

@@ -1,3 +1,4 @@
+import { csvCell, neutralised } from '#shared/core/csv.ts';
 import type { Json, JsonObject } from '#shared/core/json.ts';
 
 /** Rows in batches, as they arrive. */
@@ -51,40 +52,9 @@ async function* writeCSV(
 ): AsyncGenerator<string> {
   const names = columns.map(({ name }) => name);
   const lineOf = (values: readonly Json[]) =>
-    `${values.map((value) => asCell(keepsFormulas ? value : neutralised(value))).join(',')}\r\n`;
+    `${values.map((value) => csvCell(keepsFormulas ? value : neutralised(value))).join(',')}\r\n`;
   yield `${bom ? '\uFEFF' : ''}${lineOf(names)}`;
   for await (const rows of batches) yield rows.map((row) => lineOf(names.map((name) => row[name] ?? null))).join('');
-}
-
-/** Marks a value that a spreadsheet would run as a formula by the apostrophe that spreadsheets know; numbers are none. */
-export function neutralised(value: Json): Json {
-  if (value === null || typeof value === 'number' || typeof value === 'boolean') return value;
-  const text = asText(value);
-  const marked = startsFormula.test(text) && !isNumber(text) ? `'${text}` : text;
-  return marked.replace(laterCell, (all, before: string, cell: string) => (isNumber(cell) ? all : `${before}'${cell}`));
-}
-
-const startsFormula = /^[=+\-@\t\r\n＝＋－＠]/;
-// Matches later cells: in some languages a spreadsheet separates at semicolons or tabs, and then splits a value there
-// despite its quotes.
-const laterCell = /([;\t\r\n][ "]*)([=+\-@＝＋－＠][^;\t\r\n]*)/g;
-
-/** Numbers as databases write them: `-1.5e3`, `-Infinity`, and money such as `-$1,234.50` and `-1.234,50 €`. */
-function isNumber(text: string): boolean {
-  return /^[+-]?(?:\d+(?:\.\d+)?(?:e[+-]?\d+)?|infinity)$/i.test(text) || money.test(text);
-}
-
-const money =
-  /^[+-]? ?\p{Sc}? ?[+-]?(?:\d{1,3}(?:[.,'’\u00a0\u202f]\d{3})*|\d+)(?:[.,]\d+)?(?:[ \u00a0\u202f]?\p{Sc})?$/u;
-
-function asCell(value: Json): string {
-  if (value === null) return '';
-  const text = asText(value);
-  return text === '' || /[",;\r\n\t]|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-}
-
-function asText(value: Json): string {
-  return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
 /** Numbers and booleans keep their type, other values are text cells, so that no text is read as a formula. */

@@ -1,5 +1,6 @@
+import { readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
-import { aMember, aWidget, aWorkflow } from '#test/support/factories.ts';
+import { aDataQuery, aMember, aWidget, aWorkflow } from '#test/support/factories.ts';
 import { graph } from '#test/support/graphs.ts';
 import { expectAccessible, type Stage } from './stage.ts';
 
@@ -133,5 +134,88 @@ export function pageViewerTests(stage: () => Stage): void {
     await expectAccessible(theirs, { name: 'page-of-viewer', shows: 'Desk of the viewers' });
     expect(faults).toEqual([]);
     await theirs.close();
+  });
+
+  test('rows of a table are edited, deleted together after a question, and exported', async () => {
+    const { cluster, tenant, page, go, path, faults } = stage();
+    const rows = await aDataQuery(cluster, {
+      tenant,
+      query: "select n as id, 'row ' || n as name from generate_series(1, 3) n",
+    });
+    const saved = await aDataQuery(cluster, { tenant });
+    const said = (message: string) => [{ type: 'SHOW_TOAST', message }];
+    const events = {
+      onRowSave: [
+        { type: 'CONFIRM', message: 'Save {{event.row.id}}?' },
+        // It fails for another name than that of the query.
+        { type: 'EXECUTE_QUERY', alias: '{{event.changes.name}}' },
+        ...said('Saved {{event.row.id}}: {{event.changes.name}}, was {{event.before.name}}'),
+      ],
+      onBulkAction: [{ type: 'CONFIRM', message: 'Apply?' }, ...said('Applied to {{event.count}}')],
+      onBulkDelete: said('Deleted {{event.rows | map: "id" | join: ","}}'),
+      onExport: said('Exported {{event.count}}'),
+    };
+    const { id } = await aWidget(cluster, {
+      ...{ tenant, type: 'table' },
+      config: { properties: { items: '{{queries.rows.data}}', isEditable: true }, events } as never,
+    });
+    const { body } = await cluster
+      .as(tenant.creator)
+      .in(tenant)
+      .post('T/app-pages', {
+        appPageTitle: 'Rows',
+        appPageConfig: {
+          widgets: [`widget_${id}_rows`],
+          dataSources: [
+            { alias: 'rows', type: 'query', queryID: rows.id },
+            { alias: 'save', type: 'query', queryID: saved.id, triggerMode: 'manual' },
+          ],
+        },
+      });
+    await go(path(`/pages/${body.appPage.id}`));
+    await page.getByRole('button', { name: 'Edit 2', exact: true }).click();
+    const dialog = page.getByRole('dialog', { name: 'Edit the row' });
+    const name = dialog.getByRole('textbox', { name: 'name' });
+    await name.fill('other');
+    await expectAccessible(page, { name: 'page-row-editor', shows: 'Edit the row' });
+    const question = page.getByRole('dialog', { name: 'Please confirm' });
+    await name.press('Enter');
+    await question.getByText('Save 2?').waitFor();
+    // Nobody leaves a save that is at work.
+    await page.keyboard.press('Escape');
+    await dialog.getByText('This is not saved.').waitFor();
+    expect(await name.inputValue()).toBe('other');
+    await name.press('Enter');
+    await question.getByRole('button', { name: 'Yes, go on' }).click();
+    await page.getByText('This page has no query “other”').waitFor();
+    await dialog.getByText('This is not saved.').waitFor();
+    expect(await name.inputValue()).toBe('other');
+    await name.fill('save');
+    await name.press('Enter');
+    await question.getByRole('button', { name: 'Yes, go on' }).click();
+    await page.getByText('Saved 2: save, was row 2').waitFor();
+    await dialog.waitFor({ state: 'detached' });
+    await page.getByRole('checkbox', { name: 'Choose 1' }).check();
+    await page.getByRole('checkbox', { name: 'Choose 3' }).check();
+    const apply = page.getByRole('button', { name: 'Apply to 2 chosen', includeHidden: true });
+    await apply.click();
+    await question.getByText('Apply?').waitFor();
+    // A second click does not do it again.
+    expect(await apply.isDisabled()).toBe(true);
+    await question.getByRole('button', { name: 'Yes, go on' }).click();
+    await page.getByText('Applied to 2').waitFor();
+    await expectAccessible(page, { name: 'page-table-tools', shows: 'Apply to 2 chosen' });
+    await page.getByRole('button', { name: 'Delete 2 chosen' }).click();
+    await question.getByText('Delete 2 rows?').waitFor();
+    expect(await page.getByText('Deleted').count()).toBe(0);
+    await question.getByRole('button', { name: 'Yes, go on' }).click();
+    await page.getByText('Deleted 1,3').waitFor();
+    const download = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'Export CSV' }).click();
+    const file = await download;
+    expect(file.suggestedFilename()).toMatch(/[.]csv$/);
+    expect(await readFile(await file.path(), 'utf8')).toBe('\uFEFFid,name\r\n1,row 1\r\n2,row 2\r\n3,row 3\r\n');
+    await page.getByText('Exported 3').waitFor();
+    expect(faults).toEqual([]);
   });
 }

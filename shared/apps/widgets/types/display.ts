@@ -29,7 +29,8 @@ export const displays = [
       pageSize: number('Rows in a page', 'Further rows are on further pages'),
       isSearchable: flag('With a search', 'Rows can be found by their texts'),
       isSelectable: flag('With a selection', 'Rows can be selected'),
-      isEditable: flag('Editable', 'Values can be changed in place'),
+      isEditable: flag('Editable', 'Rows can be edited, if `onRowSave` has actions that save them'),
+      isExportable: flag('With an export', 'What is found can be saved as CSV'),
     }),
     events: [
       'onRowSelect',
@@ -42,7 +43,7 @@ export const displays = [
       'onBulkAction',
       'onBulkEdit',
     ],
-    defaults: { pageSize: 20 },
+    defaults: { pageSize: 20, isEditable: true },
   }),
   defineWidget({
     type: 'text',

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { exportFormats, neutralised } from '#api/http/response/export-formats.ts';
+import { exportFormats } from '#api/http/response/export-formats.ts';
+import { neutralised } from '#shared/core/csv.ts';
 
 test('no text begins a cell with a formula, however a spreadsheet separates cells', () => {
   const marked = {

@@ -38,6 +38,12 @@ const words: Readonly<Record<string, string>> = {
   onClose: 'When its choices are closed',
   onSearch: 'When something is searched for',
   onRowSelect: 'When a row is chosen',
+  onRowSave: 'When an edited row is saved',
+  onBulkEdit: 'When chosen rows are edited',
+  onBulkAction: 'When something is applied to chosen rows',
+  onBulkDelete: 'When chosen rows are deleted, after a question',
+  onBulkExport: 'When chosen rows are exported',
+  onExport: 'When the rows are exported',
   onPageChange: 'When another page of rows is shown',
   onItemClick: 'When an entry is clicked',
   onMarkClick: 'When a part of the chart is clicked',
@@ -47,6 +53,23 @@ const words: Readonly<Record<string, string>> = {
 
 export function wordsOfEvent(name: string): string {
   return Object.hasOwn(words, name) ? (words[name] ?? name) : `At ${name}, of which the console does not tell`;
+}
+
+const NO_BUTTON = 'With an action, the table has a button for it.';
+
+const hints: Readonly<Record<string, string>> = {
+  onRowSave:
+    'With an action, such as a query that changes the row, and the property “Editable”, each row has a button “Edit”.',
+  onBulkEdit: NO_BUTTON,
+  onBulkAction: NO_BUTTON,
+  onBulkDelete: NO_BUTTON,
+  onBulkExport: NO_BUTTON,
+  onExport: 'With an action, or with the property “With an export”, the table has a button for it.',
+};
+
+/** Words for an event that has no actions yet. */
+export function hintOfEvent(name: string): string {
+  return (Object.hasOwn(hints, name) && hints[name]) || 'Nothing is done.';
 }
 
 /** The events that a type of widgets has, those that people use most first: of others the console does not tell, so only those with actions are shown. */
@@ -62,11 +85,21 @@ export function shownEvents(type: string, names: readonly string[], config: Conf
 
 const TEXT: Shape = { type: 'text' };
 const ROW: Shape = { type: 'object', note: 'Its columns' };
+const CHOSEN: Readonly<Record<string, Shape>> = { rows: { type: 'list', items: ROW }, count: { type: 'number' } };
 const VALUE: Shape = { type: 'any value', note: 'What was entered' };
 
 const fields: Readonly<Record<string, Readonly<Record<string, Shape>>>> = {
   onRowSelect: { row: ROW, rows: { type: 'list', items: ROW } },
   onPageChange: { page: { type: 'number' }, pageSize: { type: 'number' } },
+  onRowSave: {
+    row: { type: 'object', note: 'Its columns, as changed' },
+    before: { type: 'object', note: 'Its columns as they were' },
+    changes: { type: 'object', note: 'The changed columns alone' },
+  },
+  ...Object.fromEntries(
+    ['onBulkEdit', 'onBulkAction', 'onBulkDelete', 'onBulkExport'].map((name) => [name, CHOSEN] as const),
+  ),
+  onExport: { count: { type: 'number' }, format: TEXT },
   onSearch: { search: TEXT },
   onItemClick: { item: ROW },
   onChange: { value: VALUE },

@@ -6,7 +6,15 @@ import type { WidgetPanelProps } from '../panel.ts';
 import { PageValues } from '../values/values.tsx';
 import { ActionForm } from './action-form.tsx';
 import { type ActionType, actionTypes, actionWords } from './action-words.ts';
-import { type Action, actionsOf, shapeOfEvent, shownEvents, withActions, wordsOfEvent } from './actions-of.ts';
+import {
+  type Action,
+  actionsOf,
+  hintOfEvent,
+  shapeOfEvent,
+  shownEvents,
+  withActions,
+  wordsOfEvent,
+} from './actions-of.ts';
 
 /** Events of a widget, each with the list of actions that are done then, one after the other. */
 export function EventsForm({ names, ...props }: WidgetPanelProps & { names: readonly string[] }) {
@@ -59,7 +67,7 @@ function EventActions({ name, ...props }: WidgetPanelProps & { name: string }) {
       </Group>
       {actions.length === 0 && (
         <Text size="xs" c="dimmed">
-          Nothing is done.
+          {hintOfEvent(name)}
         </Text>
       )}
       <ol className="actions" aria-label={`Actions: ${words}`}>

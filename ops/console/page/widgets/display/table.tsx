@@ -1,15 +1,17 @@
-import { Button, Checkbox, Group, TextInput } from '@mantine/core';
+import { Button, Group, TextInput } from '@mantine/core';
 import { useDebouncedCallback } from '@mantine/hooks';
 import { useEffect, useMemo, useRef, useState } from 'react';
-import { Cell } from '../../../ui/cell.tsx';
 import { cellText } from '../../../ui/cell-text.ts';
 import { isObject } from '../../../ui/is-object.ts';
 import { compareKeys, type SortKey, sortKeyOf } from '../../../ui/row-order.ts';
 import { Scroller } from '../../../ui/table.tsx';
-import { safeAddress } from '../../state/safe-address.ts';
+import type { PageState } from '../../state/page-state.ts';
 import { Nothing } from '../nothing.tsx';
 import { flag, number, rowsOf, text, useExposed, usePage, type WidgetProps } from '../page-context.ts';
 import { remainingRows } from './chosen.ts';
+import { RowEditor } from './row-editor.tsx';
+import { bulkEvents, RowTools } from './row-tools.tsx';
+import { TableRow } from './table-row.tsx';
 
 type Row = Readonly<Record<string, unknown>>;
 
@@ -41,16 +43,7 @@ export function TableWidget({ widgetKey, title, properties, data }: WidgetProps)
     [exposed.sortKey, exposed.sortDirection],
   );
   const { search, setSearch, note } = useSearch(text(exposed.search));
-  const { selectedRow, selectedRows } = exposed;
-  const chosen = useMemo(() => new Set<unknown>(Array.isArray(selectedRows) ? selectedRows : []), [selectedRows]);
-  useEffect(() => {
-    const before = [...chosen];
-    const remaining = remainingRows(rows, before);
-    // A row that has changed or is not there any more is not chosen any more.
-    if (remaining.length === before.length && remaining.every((row) => chosen.has(row))) return;
-    const [last = remaining.at(-1) ?? null] = remainingRows(remaining, [selectedRow]);
-    page.enter(widgetKey, { selectedRow: last, selectedRows: remaining });
-  }, [rows, chosen, selectedRow, page, widgetKey]);
+  const chosen = useChosen(page, { widgetKey, rows, exposed });
   const total = number(properties.total);
   const isServed = total !== undefined;
   const size = Math.min(Math.max(Math.trunc(number(properties.pageSize) ?? 20), 1), 500);
@@ -66,7 +59,8 @@ export function TableWidget({ widgetKey, title, properties, data }: WidgetProps)
       page.enter(widgetKey, { page: pages, pageSize: size, offset: (pages - 1) * size });
   }, [total, at, pages, size, page, widgetKey]);
   const shown = isServed ? found.slice(0, size) : found.slice(shownAt * size, (shownAt + 1) * size);
-  const isSelectable = flag(properties.isSelectable) || page.hasActions(widgetKey, 'onRowSelect');
+  const { isSelectable, isEditable, isExportable } = offered(properties, (event) => page.hasActions(widgetKey, event));
+  const [edited, setEdited] = useState<Row>();
 
   const go = (next: number) => {
     page.enter(widgetKey, { page: next + 1, pageSize: size, offset: next * size });
@@ -114,50 +108,34 @@ export function TableWidget({ widgetKey, title, properties, data }: WidgetProps)
             <caption className="unseen">{title}</caption>
             <thead>
               <tr>
-                {isSelectable && (
-                  <th scope="col">
-                    <span className="unseen">Choose</span>
-                  </th>
-                )}
-                {columns.map(({ key, label }) => (
-                  <th
-                    key={key}
-                    scope="col"
-                    aria-sort={order?.key === key ? (order.isDown ? 'descending' : 'ascending') : 'none'}
-                  >
-                    <button type="button" className="plain by" onClick={() => sort(key)}>
-                      <bdi>{label}</bdi>
-                      {order?.key === key && <span aria-hidden="true">{order.isDown ? '▼' : '▲'}</span>}
-                    </button>
-                  </th>
-                ))}
+                {isSelectable && <UnseenHeading>Choose</UnseenHeading>}
+                {isEditable && <UnseenHeading>Edit</UnseenHeading>}
+                <Headings {...{ columns, order }} onSort={sort} />
               </tr>
             </thead>
             <tbody>
               {shown.map((row, index) => (
-                // biome-ignore lint/suspicious/noArrayIndexKey: rows of an answer have no ids
-                <tr key={index} data-selected={chosen.has(row)}>
-                  {isSelectable && (
-                    <td>
-                      <Checkbox
-                        size="xs"
-                        aria-label={`Choose ${nameOf(row, columns)}`}
-                        checked={chosen.has(row)}
-                        onChange={({ currentTarget: { checked } }) => choose(row, checked)}
-                      />
-                    </td>
-                  )}
-                  {columns.map(({ key, label, type }) => (
-                    <td key={key}>
-                      <TypedCell name={label} type={type} value={Object.hasOwn(row, key) ? (row[key] ?? null) : null} />
-                    </td>
-                  ))}
-                </tr>
+                <TableRow
+                  // biome-ignore lint/suspicious/noArrayIndexKey: rows of an answer have no ids
+                  key={index}
+                  {...{ row, columns }}
+                  isChosen={chosen.has(row)}
+                  {...(isSelectable && { onChoose: choose })}
+                  {...(isEditable && { onEdit: setEdited })}
+                />
               ))}
             </tbody>
           </table>
         </Scroller>
       )}
+      <RowTools
+        {...{ widgetKey, title, columns }}
+        rows={isServed ? shown : found}
+        isPart={isServed && pages > 1}
+        chosen={rows.filter((row) => chosen.has(row))}
+        isExportable={isExportable}
+      />
+      {edited && <RowEditor {...{ widgetKey, columns }} row={edited} onClose={() => setEdited(undefined)} />}
       {pages > 1 && (
         <Group justify="flex-end" gap="xs" mt="xs">
           <span className="note" role="status">
@@ -173,6 +151,60 @@ export function TableWidget({ widgetKey, title, properties, data }: WidgetProps)
         </Group>
       )}
     </div>
+  );
+}
+
+interface Choosing {
+  widgetKey: string;
+  rows: readonly Row[];
+  exposed: Row;
+}
+
+/** The chosen rows as they are now. One that has changed or is not there any more is not chosen any more. */
+function useChosen(page: PageState, { widgetKey, rows, exposed }: Choosing): ReadonlySet<unknown> {
+  const { selectedRow, selectedRows } = exposed;
+  const chosen = useMemo(() => new Set<unknown>(Array.isArray(selectedRows) ? selectedRows : []), [selectedRows]);
+  useEffect(() => {
+    const before = [...chosen];
+    const remaining = remainingRows(rows, before);
+    if (remaining.length === before.length && remaining.every((row) => chosen.has(row))) return;
+    const [last = remaining.at(-1) ?? null] = remainingRows(remaining, [selectedRow]);
+    page.enter(widgetKey, { selectedRow: last, selectedRows: remaining });
+  }, [rows, chosen, selectedRow, page, widgetKey]);
+  return chosen;
+}
+
+/** Whether rows are chosen, edited and exported: that is switched on, or has actions. */
+function offered(properties: Row, has: (event: string) => boolean) {
+  return {
+    isSelectable: flag(properties.isSelectable) || has('onRowSelect') || bulkEvents.some(has),
+    isEditable: flag(properties.isEditable) && has('onRowSave'),
+    isExportable: flag(properties.isExportable) || has('onExport'),
+  };
+}
+
+interface HeadingsProps {
+  columns: readonly Column[];
+  order: Order | undefined;
+  onSort: (key: string) => void;
+}
+
+function Headings({ columns, order, onSort }: HeadingsProps) {
+  return columns.map(({ key, label }) => (
+    <th key={key} scope="col" aria-sort={order?.key === key ? (order.isDown ? 'descending' : 'ascending') : 'none'}>
+      <button type="button" className="plain by" onClick={() => onSort(key)}>
+        <bdi>{label}</bdi>
+        {order?.key === key && <span aria-hidden="true">{order.isDown ? '▼' : '▲'}</span>}
+      </button>
+    </th>
+  ));
+}
+
+function UnseenHeading({ children }: { children: string }) {
+  return (
+    <th scope="col">
+      <span className="unseen">{children}</span>
+    </th>
   );
 }
 
@@ -227,54 +259,4 @@ function ordered(rows: readonly Row[], order: Order | undefined): readonly Row[]
   const compare = (one: SortKey | undefined, other: SortKey | undefined) =>
     one && other ? sign * compareKeys(one, other) : Number(!one) - Number(!other);
   return keyed.sort((one, other) => compare(one.key, other.key)).map(({ row }) => row);
-}
-
-function nameOf(row: Row, [first]: readonly Column[]): string {
-  return first ? cellText(row[first.key] ?? '').slice(0, 60) : 'the row';
-}
-
-function TypedCell({ name, type, value }: { name: string; type: string; value: unknown }) {
-  if (value === null || value === undefined) return <Cell name={name} value={null} />;
-  switch (type) {
-    case 'number': {
-      const one = number(value);
-      return one === undefined ? (
-        <Cell name={name} value={value} />
-      ) : (
-        <span className="nowrap">{new Intl.NumberFormat(undefined, { maximumFractionDigits: 10 }).format(one)}</span>
-      );
-    }
-    case 'date': {
-      const at = new Date(text(value));
-      if (Number.isNaN(at.getTime())) return <Cell name={name} value={value} />;
-      const isDay = /^\d{4}-\d\d-\d\d$/.test(text(value));
-      const style = isDay
-        ? ({ dateStyle: 'medium', timeZone: 'UTC' } as const)
-        : ({ dateStyle: 'medium', timeStyle: 'short' } as const);
-      return (
-        <time className="nowrap" dateTime={text(value)}>
-          {new Intl.DateTimeFormat(undefined, style).format(at)}
-        </time>
-      );
-    }
-    case 'boolean':
-      return value === true || value === 'true' ? 'Yes' : 'No';
-    case 'badge':
-      return (
-        <span className="page-badge" data-tone="idle">
-          <bdi>{text(value)}</bdi>
-        </span>
-      );
-    case 'link': {
-      const address = safeAddress(text(value), location.origin);
-      if (address === null) return <Cell name={name} value={value} />;
-      return (
-        <a className="link" href={address} target="_blank" rel="noopener noreferrer">
-          <bdi>{text(value)}</bdi>
-        </a>
-      );
-    }
-    default:
-      return <Cell name={name} value={value} />;
-  }
 }
