@@ -239,7 +239,7 @@ export function builderPanelTests(stage: () => Stage): void {
   });
 
   test('a page is shared with a role, whose member then opens it; what a role would be refused is said, and versions are told apart and gone back to', async () => {
-    const { cluster, tenant, page, go, path } = stage();
+    const { cluster, tenant, page, path } = stage();
     const query = await aQuery('Not of the page');
     const { id, client, stored } = await aPage('To share', [
       ['button', 'button', { properties: {}, events: { onClick: [{ type: 'TRIGGER_QUERY', queryID: query.id }] } }],
@@ -258,7 +258,8 @@ export function builderPanelTests(stage: () => Stage): void {
 
     const { body: folder } = await client.post('T/folders', { entityType: 'appPage', folderTitle: `Desks ${id}` });
 
-    await go(path(`/pages/${id}/edit`));
+    // Loaded anew: a folder that another made is known only when the list of before is a minute old.
+    await page.goto(`${cluster.baseURL}${path(`/pages/${id}/edit`)}`);
     const side = await choose(page, undefined);
     await side.getByRole('tab', { name: 'Page', exact: true }).click();
     await side.getByRole('combobox', { name: 'Folder' }).click();

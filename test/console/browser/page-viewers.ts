@@ -112,7 +112,6 @@ export function pageViewerTests(stage: () => Stage): void {
       await page.getByRole('option', { name: option }).first().click();
     };
     await choose('Home page', 'Desk of the viewers');
-    await expectAccessible(page, { name: 'role-home', shows: 'Home page', schemes: ['light'] });
     await page.getByRole('button', { name: 'Save the role' }).click();
     const { roles } = (await api.get('T/roles?search=Desk')).body;
     await expect.poll(async () => (await api.get('T/roles?search=Desk')).body.roles[0].homePageID).toBe(desk);
