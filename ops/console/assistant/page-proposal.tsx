@@ -1,5 +1,5 @@
 import '../templates/templates.css';
-import { Button, Group, Text } from '@mantine/core';
+import { Text } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useMemo } from 'react';
@@ -20,7 +20,7 @@ import { type OpenPageDraft, useOpenPage } from '../open-page/open-page.ts';
 import { PagePicture } from '../templates/page-picture.tsx';
 import { Notice } from '../ui/notice.tsx';
 import { Problem } from '../ui/problem.tsx';
-import { ProposalCard } from './proposal-card.tsx';
+import { ProposalActions, ProposalCard, ProposedCode } from './proposal-card.tsx';
 import { useStored } from './stored.ts';
 
 interface Props {
@@ -97,19 +97,13 @@ function NewOne({ id, tenantID, proposal, onDiscard }: Own) {
       <PagePicture config={plan.page.config} types={types} />
       <Parts proposal={proposal} />
       {create.error && <Problem error={create.error} />}
-      <Group gap="xs">
-        <Button
-          size="xs"
-          disabled={!may('appPage.create') || !may('bundle.execute')}
-          loading={create.isPending}
-          onClick={() => create.mutate()}
-        >
-          Create it as a draft
-        </Button>
-        <Button size="xs" variant="default" onClick={onDiscard}>
-          Discard
-        </Button>
-      </Group>
+      <ProposalActions
+        action="Create it as a draft"
+        disabled={!may('appPage.create') || !may('bundle.execute')}
+        loading={create.isPending}
+        onTake={() => create.mutate()}
+        onDiscard={onDiscard}
+      />
     </>
   );
 }
@@ -132,10 +126,7 @@ function Parts({ proposal: { widgets, sources } }: { proposal: Proposed }) {
               Query <bdi>{withoutTurning(query.title)}</bdi>
             </summary>
             <div className="marked-code">
-              {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard */}
-              <pre tabIndex={0}>
-                <code>{withoutTurning(String(query.dataQueryOptions.query ?? ''))}</code>
-              </pre>
+              <ProposedCode text={String(query.dataQueryOptions.query ?? '')} />
             </div>
           </details>
         ) : (
@@ -171,14 +162,13 @@ function OfOpen({ id, tenantID, proposal, open, onDiscard }: Own & { open: OpenP
       <ChangeList changes={changes} />
       <Parts proposal={{ ...proposal, widgets: [] }} />
       {take.error && <Problem error={take.error} />}
-      <Group gap="xs">
-        <Button size="xs" disabled={!mayChange} loading={take.isPending} onClick={() => take.mutate()}>
-          Apply to the page
-        </Button>
-        <Button size="xs" variant="default" onClick={onDiscard}>
-          Discard
-        </Button>
-      </Group>
+      <ProposalActions
+        action="Apply to the page"
+        disabled={!mayChange}
+        loading={take.isPending}
+        onTake={() => take.mutate()}
+        onDiscard={onDiscard}
+      />
     </>
   );
 }

@@ -3,7 +3,7 @@ import { ActionIcon, Button, CloseButton, Group, Menu, Portal, Skeleton, Textare
 import { useMediaQuery } from '@mantine/hooks';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useLocation } from '@tanstack/react-router';
-import { type FormEvent, type KeyboardEvent, useEffect, useRef, useState } from 'react';
+import { type FormEvent, type KeyboardEvent, lazy, Suspense, useEffect, useRef, useState } from 'react';
 import { chatsRead, forgetChat } from '../client/assistant.ts';
 import { every } from '../client/every.ts';
 import { newID } from '../client/new-id.ts';
@@ -14,10 +14,11 @@ import { Notice } from '../ui/notice.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { Ago } from '../ui/time.tsx';
 import { Message } from './message.tsx';
-import { NoModel } from './no-model.tsx';
 import { useStored } from './stored.ts';
 import { useChat, wordsOfFailure } from './use-chat.ts';
 import { contextOf, questionsAt, wordsOf } from './where.ts';
+
+const NoModel = lazy(() => import('./no-model.tsx').then(({ NoModel: one }) => ({ default: one })));
 
 interface Props {
   tenantID: string;
@@ -84,7 +85,9 @@ export function Panel({ tenantID, onClose }: Props) {
         {chats.isPending && <Skeleton m="sm" h={120} />}
         {chats.data?.hasModel === false && (
           <div className="assistant-log">
-            <NoModel tenantID={tenantID} />
+            <Suspense>
+              <NoModel tenantID={tenantID} />
+            </Suspense>
           </div>
         )}
         {chats.data?.hasModel && <Conversation key={chatID} tenantID={tenantID} chatID={chatID} />}

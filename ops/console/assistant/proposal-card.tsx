@@ -1,4 +1,4 @@
-import { Stack, Text } from '@mantine/core';
+import { Button, Group, Stack, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { withoutTurning } from '../code/turning.ts';
 import { Markdown } from '../ui/markdown.tsx';
@@ -27,5 +27,37 @@ export function ProposalCard({ id, label, title, summary, children }: Props) {
         {isDiscarded ? <Text size="sm">Discarded.</Text> : children(discard)}
       </Stack>
     </section>
+  );
+}
+
+interface ActionsProps {
+  /** What taking it does, in words. */
+  action: string;
+  disabled?: boolean;
+  loading?: boolean;
+  onTake: () => void;
+  onDiscard: () => void;
+}
+
+export function ProposalActions({ action, disabled = false, loading = false, onTake, onDiscard }: ActionsProps) {
+  return (
+    <Group gap="xs">
+      <Button size="xs" disabled={disabled} loading={loading} onClick={onTake}>
+        {action}
+      </Button>
+      <Button size="xs" variant="default" onClick={onDiscard}>
+        Discard
+      </Button>
+    </Group>
+  );
+}
+
+/** The text of a query or a program, which scrolls by itself. */
+export function ProposedCode({ text }: { text: string }) {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard
+    <pre tabIndex={0}>
+      <code>{withoutTurning(text)}</code>
+    </pre>
   );
 }

@@ -1,8 +1,7 @@
-import { Button, Group, Text } from '@mantine/core';
+import { Button, Text } from '@mantine/core';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { OWN } from '../client/own-database.ts';
-import { withoutTurning } from '../code/turning.ts';
 import { leaveQuery, type ProposedQuery, useOpenPage } from '../open-page/open-page.ts';
 import { Run } from '../query/run.tsx';
 import { useDraftRun } from '../query/use-draft-run.ts';
@@ -10,7 +9,7 @@ import { Copy } from '../ui/copy.tsx';
 import { isObject } from '../ui/is-object.ts';
 import { JSONView } from '../ui/json.tsx';
 import { Notice } from '../ui/notice.tsx';
-import { ProposalCard } from './proposal-card.tsx';
+import { ProposalActions, ProposalCard, ProposedCode } from './proposal-card.tsx';
 
 interface Props {
   id: string;
@@ -74,10 +73,7 @@ function Proposed({ tenantID, query, onAsk, onDiscard }: ProposedProps) {
     <>
       {typeof text === 'string' && (
         <div className="marked-code">
-          {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard */}
-          <pre tabIndex={0}>
-            <code>{withoutTurning(text)}</code>
-          </pre>
+          <ProposedCode text={text} />
           <Copy value={text} of="the query" />
         </div>
       )}
@@ -103,14 +99,7 @@ function Proposed({ tenantID, query, onAsk, onDiscard }: ProposedProps) {
           It is in the form, and not saved.
         </Text>
       )}
-      <Group gap="xs">
-        <Button size="xs" onClick={use}>
-          Use it
-        </Button>
-        <Button size="xs" variant="default" onClick={onDiscard}>
-          Discard
-        </Button>
-      </Group>
+      <ProposalActions action="Use it" onTake={use} onDiscard={onDiscard} />
     </>
   );
 }

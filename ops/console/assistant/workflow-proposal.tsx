@@ -1,4 +1,4 @@
-import { Button, Group, Skeleton, Text } from '@mantine/core';
+import { Button, Skeleton, Text } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
@@ -15,7 +15,7 @@ import { type OpenDraft, useAsProposal, useOpenPage, useProposedDraft } from '..
 import { countOf } from '../ui/count.ts';
 import { Notice } from '../ui/notice.tsx';
 import { Problem } from '../ui/problem.tsx';
-import { ProposalCard } from './proposal-card.tsx';
+import { ProposalActions, ProposalCard } from './proposal-card.tsx';
 import { differences, newDraft, type WorkflowChange, withChange, workflowChangeIn } from './proposed.ts';
 import { useStored } from './stored.ts';
 
@@ -89,14 +89,12 @@ function OfOpen({ id, tenantID, change, open, onAsk, onDiscard }: Own & { open: 
       <ChangeList changes={changes} />
       <Faults tenantID={tenantID} workflowID={workflowID} draft={next} onAsk={onAsk} />
       {!mayChange && <Text size="sm">You may not change this workflow.</Text>}
-      <Group gap="xs">
-        <Button size="xs" disabled={!mayChange} onClick={() => onTake(next)}>
-          Apply to the draft
-        </Button>
-        <Button size="xs" variant="default" onClick={onDiscard}>
-          Discard
-        </Button>
-      </Group>
+      <ProposalActions
+        action="Apply to the draft"
+        disabled={!mayChange}
+        onTake={() => onTake(next)}
+        onDiscard={onDiscard}
+      />
     </>
   );
 }
@@ -135,14 +133,13 @@ function NewWorkflow({ id, tenantID, change, onAsk, onDiscard }: Own) {
       <ChangeList changes={changes} />
       <Faults tenantID={tenantID} workflowID={null} draft={next} onAsk={onAsk} />
       {create.error && <Problem error={create.error} />}
-      <Group gap="xs">
-        <Button size="xs" disabled={!may} loading={create.isPending} onClick={() => create.mutate(next)}>
-          Create it as a draft
-        </Button>
-        <Button size="xs" variant="default" onClick={onDiscard}>
-          Discard
-        </Button>
-      </Group>
+      <ProposalActions
+        action="Create it as a draft"
+        disabled={!may}
+        loading={create.isPending}
+        onTake={() => create.mutate(next)}
+        onDiscard={onDiscard}
+      />
     </>
   );
 }
