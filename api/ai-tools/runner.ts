@@ -2,6 +2,7 @@ import { CHAT_CHANNEL, CHAT_TIMEOUT_MS, TOOLS_CHANNEL, ToolsSignal } from '#shar
 import { startPeriodicTask } from '#shared/concurrency/periodic-task.ts';
 import { toAppError } from '#shared/core/errors.ts';
 import { aiCalls } from '#shared/messaging/queues/ai-calls.ts';
+import { readHold } from '#shared/process/restore-hold.ts';
 import { failStep } from '../ai/chat.ts';
 import type { ApiContext } from '../context/context.ts';
 import type { ToolRegistry } from '../tools/registry.ts';
@@ -60,6 +61,8 @@ export function startToolCalls(context: ApiContext, registry: () => Promise<Tool
   const asked = new Map<string, Asked>();
 
   async function poll(): Promise<void> {
+    // In a restored deployment nothing acts before it is resumed.
+    if (await readHold(pool)) return;
     for (const id of await restartLost(pool)) notifyReaders(id);
     for (const id of await dropUnread(pool)) publish(TOOLS_CHANNEL, { unwanted: id });
     await withdrawAsked();

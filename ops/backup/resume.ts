@@ -63,6 +63,8 @@ async function cancelOpenWork(
     await client.query(END_BATCHES, [snapshotAt, RESTORED]);
     await client.query(END_BACKFILLS, [snapshotAt]);
     await client.query(END_EVENTS, [snapshotAt, JSON.stringify(error)]);
+    await client.query(END_TOOL_CALLS, [snapshotAt, RESTORED]);
+    await client.query(END_ANSWERS, [snapshotAt]);
   });
   const producer = createProducer(backplane);
   const { messages } = backplane;
@@ -145,6 +147,14 @@ const END_FAILURES =
 
 const END_DELIVERIES = `
 update run_delivery set status = 'FAILED', settled_at = now(), next_at = null where status = 'PENDING' and created_at <= $1`;
+
+/** Calls of tools that a model, or a client of MCP, has asked for. One that waits for a person goes on waiting. */
+const END_TOOL_CALLS = `
+update ai_tool_call set status = 'failed', output = to_json($2::text)::text, claimed_until = null, ended_at = now()
+where status = 'ready' and created_at <= $1`;
+
+const END_ANSWERS = `
+update ai_answer set status = 'cancelled', is_unwanted = true, claimed_until = null, ended_at = now() where ended_at is null and created_at <= $1`;
 
 const END_BATCHES = `
 update run_batch set cancelled_at = now(), last_error = $2 where asked is not null and filled_at is null and cancelled_at is null and created_at <= $1`;

@@ -67,6 +67,8 @@ where status = 'SCHEDULED'`,
   listener_event: `
 set state = 'dead', finished_at = now(), expires_at = now() + interval '30 days', error = $1::jsonb, dispatched_at = null, held_by = null
 where state = 'pending'`,
+  ai_tool_call: `set status = 'failed', output = to_json($1::jsonb ->> 'message')::text, claimed_until = null, ended_at = now() where status = 'ready'`,
+  ai_answer: `set status = 'cancelled', is_unwanted = true, claimed_until = null, ended_at = now() where ended_at is null`,
   cron_job: `set paused_at = now() where paused_at is null`,
   listener: `set status = 'inactive' where status <> 'inactive'`,
   tenant_database: 'set move_id = null, moving_until = null, full_since = null, measured_at = null',
