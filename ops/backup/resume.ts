@@ -75,6 +75,7 @@ async function cancelOpenWork(
     ]);
     if (rows.length === 0) {
       await pool.query(END_TICKS, [snapshotAt, RESTORED, JSON.stringify(error)]);
+      await pool.query(END_DELIVERIES_OF_CANCELLED, [snapshotAt]);
       return cancelled;
     }
     const ids = rows.map(({ id }) => id);
@@ -103,27 +104,35 @@ async function skipPastTicks(client: PoolClient): Promise<void> {
   }
 }
 
-// A form, or an approval, is asked of a person again where the answer came after the backup.
-const GOES_ON = `(
-  i.status = 'WAITING' and exists (select from run_wait w where w.instance_id = i.id)
-  and not exists (select from run_wait w where w.instance_id = i.id and not (
-    w.kind = 'input' and coalesce(w.due_at, 'infinity') > now() or w.kind = 'time' and w.due_at > now())))`;
+// A form, or an approval, is asked of a person again where the answer came after the backup. A run that waits for an open sub-workflow
+// goes on if the sub-workflow does.
+const RESTS = `(
+  r.status = 'WAITING' and exists (select from run_wait w where w.instance_id = r.id)
+  and not exists (select from run_wait w where w.instance_id = r.id and not (
+    w.kind = 'input' and coalesce(w.due_at, 'infinity') > now() or w.kind = 'time' and w.due_at > now()
+    or w.kind = 'child' and exists (select from workflow_instance c where c.id = w.ref and c.completed_at is null))))`;
+
+const GOES_ON = `not exists (
+  with recursive tree as (
+    select i.id, i.status
+    union all select c.id, c.status from tree t join workflow_instance c on c.parent_id = t.id where c.completed_at is null)
+  select from tree r where not ${RESTS})`;
 
 // A run that was accepted since the restore is new, and is not ended.
-const OPEN_RUN = `i.completed_at is null and i.created_at <= $1`;
+const OPEN_ROOT = `i.completed_at is null and i.created_at <= $1
+  and not exists (select from workflow_instance p where p.id = i.parent_id and p.completed_at is null)`;
 
 const OPEN_WORK = `
-select (select count(*) from workflow_instance i where ${OPEN_RUN} and parent_id is null and not ${GOES_ON})::int as "atWork",
-  (select count(*) from workflow_instance i where ${OPEN_RUN} and parent_id is null and ${GOES_ON})::int as waiting,
+select (select count(*) from workflow_instance i where ${OPEN_ROOT} and not ${GOES_ON})::int as "atWork",
+  (select count(*) from workflow_instance i where ${OPEN_ROOT} and ${GOES_ON})::int as waiting,
   (select count(*) from listener_event where state = 'pending' and received_at <= $1)::int as events,
   (select count(*) from run_delivery where status = 'PENDING' and created_at <= $1)::int as deliveries`;
 
 const OPEN_ROOTS = `
-select id from workflow_instance i where ${OPEN_RUN}
-and not exists (select from workflow_instance p where p.id = i.parent_id and p.completed_at is null) order by id limit 500`;
+select id from workflow_instance i where ${OPEN_ROOT} order by id limit 500`;
 
 const OPEN_ROOTS_AT_WORK = `
-select id from workflow_instance i where ${OPEN_RUN} and parent_id is null and not ${GOES_ON} order by id limit 500`;
+select id from workflow_instance i where ${OPEN_ROOT} and not ${GOES_ON} order by id limit 500`;
 
 const DUE_JOBS = `
 select id, cron_job_schedule as "cronJobSchedule", timezone, jitter_seconds as "jitterSeconds", next_at as "nextAt"
@@ -155,6 +164,11 @@ where status = 'ready' and created_at <= $1`;
 
 const END_ANSWERS = `
 update ai_answer set status = 'cancelled', is_unwanted = true, claimed_until = null, ended_at = now() where ended_at is null and created_at <= $1`;
+
+/** The end of a run has asked for a notification. No worker sends one before the mark is removed. */
+const END_DELIVERIES_OF_CANCELLED = `
+update run_delivery d set status = 'FAILED', settled_at = now(), next_at = null from workflow_instance i
+where i.id = d.instance_id and d.status = 'PENDING' and i.status = 'CANCELLED' and i.error ->> 'code' = 'RESTORED' and i.created_at <= $1`;
 
 const END_BATCHES = `
 update run_batch set cancelled_at = now(), last_error = $2 where asked is not null and filled_at is null and cancelled_at is null and created_at <= $1`;
