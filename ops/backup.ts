@@ -138,10 +138,10 @@ const withRunningServers: typeof withStartedServers = async (work) =>
 
 /** Without open work there is nothing to decide. */
 async function onlyPolicy({ pool }: Deployment): Promise<ResumePolicy> {
-  const { atWork, waiting, events, deliveries } = await readOpenWork(pool);
-  if (atWork + waiting + events + deliveries === 0) return 'continue';
+  const { atWork, waiting, events, deliveries, others } = await readOpenWork(pool);
+  if (atWork + waiting + events + deliveries + others === 0) return 'continue';
   throw new Error(`When the backup was made, work was open that may have gone on since:
-  ${atWork} runs at work, ${waiting} runs that wait for a person or for a time to come, ${events} events, ${deliveries} notifications of receivers.
+  ${atWork} runs at work, ${waiting} runs that wait for a person or for a time to come, ${events} events, ${deliveries} notifications of receivers, ${others} batches, backfills, ticks, failure handlers and answers of models.
 Choose what becomes of it:
   --runs continue   all of it goes on; what it did after the backup is done a second time, under the same idempotency keys
   --runs waiting    runs that wait for a person, or for a time that is still to come, go on; the others are cancelled, events become dead letters

@@ -21,12 +21,14 @@ export interface OpenWork {
   waiting: number;
   events: number;
   deliveries: number;
+  /** Batches, backfills, ticks of cron jobs, failure handlers, answers of models and their calls of tools. */
+  others: number;
 }
 
 export async function readOpenWork(pool: Pool): Promise<OpenWork> {
   const hold = await readHold(pool);
   const { rows } = await pool.query<OpenWork>(OPEN_WORK, [hold?.snapshotAt]);
-  return rows[0] ?? { atWork: 0, waiting: 0, events: 0, deliveries: 0 };
+  return rows[0] ?? { atWork: 0, waiting: 0, events: 0, deliveries: 0, others: 0 };
 }
 
 /** Lets workers work in a restored deployment. May be repeated after an interruption: the mark is removed last. */
@@ -122,11 +124,22 @@ const GOES_ON = `not exists (
 const OPEN_ROOT = `i.completed_at is null and i.created_at <= $1
   and not exists (select from workflow_instance p where p.id = i.parent_id and p.completed_at is null)`;
 
+const OPEN_BATCH = 'asked is not null and filled_at is null and cancelled_at is null and created_at <= $1';
+const OPEN_BACKFILL = 'filled_at is null and cancelled_at is null and created_at <= $1';
+const OPEN_TICK = `t.status = 'SCHEDULED' and t.created_at <= $1
+  and not exists (select from workflow_instance i where i.id = t.instance_id and i.completed_at is null)`;
+const OPEN_FAILURE = 'handled_at is null and created_at <= $1';
+const OPEN_TOOL_CALL = `status = 'ready' and created_at <= $1`;
+const OPEN_ANSWER = 'ended_at is null and created_at <= $1';
+
 const OPEN_WORK = `
 select (select count(*) from workflow_instance i where ${OPEN_ROOT} and not ${GOES_ON})::int as "atWork",
   (select count(*) from workflow_instance i where ${OPEN_ROOT} and ${GOES_ON})::int as waiting,
   (select count(*) from listener_event where state = 'pending' and received_at <= $1)::int as events,
-  (select count(*) from run_delivery where status = 'PENDING' and created_at <= $1)::int as deliveries`;
+  (select count(*) from run_delivery where status = 'PENDING' and created_at <= $1)::int as deliveries,
+  ((select count(*) from run_batch where ${OPEN_BATCH}) + (select count(*) from cron_backfill where ${OPEN_BACKFILL})
+  + (select count(*) from cron_tick t where ${OPEN_TICK}) + (select count(*) from run_failure where ${OPEN_FAILURE})
+  + (select count(*) from ai_tool_call where ${OPEN_TOOL_CALL}) + (select count(*) from ai_answer where ${OPEN_ANSWER}))::int as others`;
 
 const OPEN_ROOTS = `
 select id from workflow_instance i where ${OPEN_ROOT} order by id limit 500`;
@@ -148,11 +161,9 @@ on conflict (cron_job_id, scheduled_at) do nothing`;
 const END_TICKS = `
 update cron_tick t set status = 'FAILURE', outcome = case when outcome = 'queued' then 'missed' else outcome end, reason = $2,
   start_at = null, finished_at = now(), error = $3::jsonb
-where status = 'SCHEDULED' and created_at <= $1
-  and not exists (select from workflow_instance i where i.id = t.instance_id and i.completed_at is null)`;
+where ${OPEN_TICK}`;
 
-const END_FAILURES =
-  'update run_failure set handled_at = now(), error = $2 where handled_at is null and created_at <= $1';
+const END_FAILURES = `update run_failure set handled_at = now(), error = $2 where ${OPEN_FAILURE}`;
 
 const END_DELIVERIES = `
 update run_delivery set status = 'FAILED', settled_at = now(), next_at = null where status = 'PENDING' and created_at <= $1`;
@@ -160,10 +171,10 @@ update run_delivery set status = 'FAILED', settled_at = now(), next_at = null wh
 /** Calls of tools that a model, or a client of MCP, has asked for. One that waits for a person goes on waiting. */
 const END_TOOL_CALLS = `
 update ai_tool_call set status = 'failed', output = to_json($2::text)::text, claimed_until = null, ended_at = now()
-where status = 'ready' and created_at <= $1`;
+where ${OPEN_TOOL_CALL}`;
 
 const END_ANSWERS = `
-update ai_answer set status = 'cancelled', is_unwanted = true, claimed_until = null, ended_at = now() where ended_at is null and created_at <= $1`;
+update ai_answer set status = 'cancelled', is_unwanted = true, claimed_until = null, ended_at = now() where ${OPEN_ANSWER}`;
 
 /** The end of a run has asked for a notification. No worker sends one before the mark is removed. */
 const END_DELIVERIES_OF_CANCELLED = `
@@ -171,10 +182,10 @@ update run_delivery d set status = 'FAILED', settled_at = now(), next_at = null 
 where i.id = d.instance_id and d.status = 'PENDING' and i.status = 'CANCELLED' and i.error ->> 'code' = 'RESTORED' and i.created_at <= $1`;
 
 const END_BATCHES = `
-update run_batch set cancelled_at = now(), last_error = $2 where asked is not null and filled_at is null and cancelled_at is null and created_at <= $1`;
+update run_batch set cancelled_at = now(), last_error = $2 where ${OPEN_BATCH}`;
 
 const END_BACKFILLS = `
-update cron_backfill set cancelled_at = now() where filled_at is null and cancelled_at is null and created_at <= $1`;
+update cron_backfill set cancelled_at = now() where ${OPEN_BACKFILL}`;
 
 /** Dead letters, which a person can look at and process again. */
 const END_EVENTS = `

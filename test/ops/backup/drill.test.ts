@@ -122,7 +122,7 @@ test('a restored deployment has the ledger of the backup, does nothing before it
     { id: ids.calling, status: 'RUNNING' },
   ]);
   const { starting } = await aWaitingWorker(resources, target);
-  expect(await readOpenWork(target.pool)).toEqual({ atWork: 1, waiting: 1, events: 0, deliveries: 0 });
+  expect(await readOpenWork(target.pool)).toMatchObject({ atWork: 1, waiting: 1, events: 0, deliveries: 0 });
   expect(server.seen).toHaveLength(before.length);
 
   expect(await resumeDeployment(target, 'waiting')).toEqual({ cancelled: 1 });
