@@ -9,10 +9,10 @@ import { requireSchema } from '#shared/entities/schema.ts';
 import { readConfig } from '#shared/process/config.ts';
 import { describeFailure } from '#shared/process/start-failure.ts';
 import { createBackup } from './backup/create.ts';
-import { type Deployment, openDeployment } from './backup/open-deployment.ts';
+import { openDeployment } from './backup/open-deployment.ts';
 import { describeLostSecrets, restoreDeployment } from './backup/restore.ts';
 import { restoreTenant, resumeTenant } from './backup/restore-tenant.ts';
-import { type ResumePolicy, readOpenWork, resumeDeployment, resumePolicies } from './backup/resume.ts';
+import { onlyPolicy, type ResumePolicy, resumeDeployment, resumePolicies } from './backup/resume.ts';
 import { openBackupStore } from './backup/store.ts';
 import { verifyBackup } from './backup/verify.ts';
 import { commandEnvironment } from './embedded/command-environment.ts';
@@ -125,7 +125,7 @@ const commands: Record<string, (target: string, values: Values) => Promise<void>
       const { cronJobs, listeners } = await resumeTenant(deployment.pool, tenant);
       return say(`Resumed: ${cronJobs.length} cron jobs and ${listeners.length} listeners are on again.`);
     }
-    const policy = (runs as ResumePolicy | undefined) ?? (await onlyPolicy(deployment));
+    const policy = (runs as ResumePolicy | undefined) ?? (await onlyPolicy(deployment.pool));
     const { cancelled } = await resumeDeployment(deployment, policy);
     say(
       `Resumed: workers begin within seconds.${cancelled > 0 ? ` ${cancelled} runs were cancelled (RESTORED).` : ''}`,
@@ -135,18 +135,6 @@ const commands: Record<string, (target: string, values: Values) => Promise<void>
 
 const withRunningServers: typeof withStartedServers = async (work) =>
   await work({ env: await commandEnvironment(), startTenantServer: async () => undefined });
-
-/** Without open work there is nothing to decide. */
-async function onlyPolicy({ pool }: Deployment): Promise<ResumePolicy> {
-  const { atWork, waiting, events, deliveries, others } = await readOpenWork(pool);
-  if (atWork + waiting + events + deliveries + others === 0) return 'continue';
-  throw new Error(`When the backup was made, work was open that may have gone on since:
-  ${atWork} runs at work, ${waiting} runs that wait for a person or for a time to come, ${events} events, ${deliveries} notifications of receivers, ${others} batches, backfills, ticks, failure handlers and answers of models.
-Choose what becomes of it:
-  --runs continue   all of it goes on; what it did after the backup is done a second time, under the same idempotency keys
-  --runs waiting    runs that wait for a person, or for a time that is still to come, go on; the others are cancelled, events become dead letters
-  --runs cancel     runs are cancelled, events become dead letters`);
-}
 
 function readRate(text: string): number {
   const [, number, unit = ''] = /^(\d+(?:\.\d+)?)([kMG]?)$/.exec(text) ?? [];

@@ -31,6 +31,18 @@ export async function readOpenWork(pool: Pool): Promise<OpenWork> {
   return rows[0] ?? { atWork: 0, waiting: 0, events: 0, deliveries: 0, others: 0 };
 }
 
+/** Without open work there is nothing to decide. */
+export async function onlyPolicy(pool: Pool): Promise<ResumePolicy> {
+  const { atWork, waiting, events, deliveries, others } = await readOpenWork(pool);
+  if (atWork + waiting + events + deliveries + others === 0) return 'continue';
+  throw new Error(`When the backup was made, work was open that may have gone on since:
+  ${atWork} runs at work, ${waiting} runs that wait for a person or for a time to come, ${events} events, ${deliveries} notifications of receivers, ${others} batches, backfills, ticks, failure handlers and answers of models.
+Choose what becomes of it:
+  --runs continue   all of it goes on; what it did after the backup is done a second time, under the same idempotency keys
+  --runs waiting    runs that wait for a person, or for a time that is still to come, go on; the others are cancelled, events become dead letters
+  --runs cancel     runs are cancelled, events become dead letters`);
+}
+
 /** Lets workers work in a restored deployment. May be repeated after an interruption: the mark is removed last. */
 export async function resumeDeployment(deployment: Deployment, policy: ResumePolicy): Promise<{ cancelled: number }> {
   const { pool } = deployment;

@@ -1,9 +1,10 @@
 /** What a resumption ends of the work that was open when the backup was made. No backup is made for it: the mark says enough. */
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { openDeployment } from '#ops/backup/open-deployment.ts';
-import { type ResumePolicy, readOpenWork, resumeDeployment } from '#ops/backup/resume.ts';
+import { onlyPolicy, type ResumePolicy, readOpenWork, resumeDeployment } from '#ops/backup/resume.ts';
 import { newID } from '#shared/core/ids.ts';
 import { type Cluster, startCluster } from '../../support/cluster.ts';
+import { aCronJob } from '../../support/cron.ts';
 import { noops } from '../../support/graphs.ts';
 import { eventually } from '../../support/settle.ts';
 
@@ -17,7 +18,7 @@ beforeAll(async () => {
 afterAll(() => resources.disposeAsync());
 beforeEach(async () => {
   await cluster.pool.query(
-    'truncate workflow_instance, run_wait, run_delivery, deployment_restore, ai_tool_call cascade',
+    'truncate workflow_instance, run_wait, run_delivery, deployment_restore, ai_tool_call, ai_session, run_batch, cron_job, run_failure cascade',
   );
 });
 
@@ -120,4 +121,37 @@ test('calls of tools wait for the resumption, count as open work, and end with -
   await resume('cancel');
 
   expect(await readCall()).toEqual({ status: 'failed', attempts: 0 });
+});
+
+/** A row of each kind that would go on by itself. */
+const openRows: Record<string, (ids: Record<'id' | 'tenant' | 'cronJob', string>) => string> = {
+  run_batch: ({ id, tenant }) =>
+    `insert into run_batch (id, tenant_id, kind, creator_id, caller, asked) values ('${id}', '${tenant}', 'execute', '${tenant}', '{}', '{}')`,
+  cron_backfill: ({
+    id,
+    tenant,
+    cronJob,
+  }) => `insert into cron_backfill (id, tenant_id, cron_job_id, from_at, to_at, creator_id)
+    values ('${id}', '${tenant}', '${cronJob}', now(), now(), '${tenant}')`,
+  cron_tick: ({ id, tenant, cronJob }) =>
+    `insert into cron_tick (id, tenant_id, cron_job_id, scheduled_at, trigger_type, status, outcome)
+    values ('${id}', '${tenant}', '${cronJob}', now(), 'SCHEDULED', 'SCHEDULED', 'queued')`,
+  run_failure: ({ id, tenant }) =>
+    `insert into run_failure (instance_id, tenant_id, handler_id) values ('${id}', '${tenant}', '${tenant}')`,
+  ai_answer: ({ id, tenant }) =>
+    `insert into ai_session (id, tenant_id, owner_id, chat_id) values ('${id}', '${tenant}', '${tenant}', 'a');
+    insert into ai_answer (id, session_id, tenant_id, status, is_resumable, alive_until) values ('${id}', '${id}', '${tenant}', 'streaming', true, 'infinity')`,
+};
+
+test.each(Object.keys(openRows))('an open %s is left to a person, and ends with --runs cancel', async (table) => {
+  const { pool, tenantID: tenant } = cluster;
+  const cronJob = await aCronJob(cluster, { workflowID: versionID });
+  await pool.query(openRows[table]?.({ id: newID(), tenant, cronJob }) ?? '');
+  await hold();
+
+  await expect(onlyPolicy(pool)).rejects.toThrow('1 batches, backfills');
+  await resume('cancel');
+
+  await hold();
+  expect(await onlyPolicy(pool)).toBe('continue');
 });
