@@ -18,6 +18,7 @@ import type { RouteGroup } from '../http/route/route.ts';
 import { mount } from '../http/serve/mount.ts';
 import { describeEvents } from '../realtime/describe-events.ts';
 import { otherMethods } from '../resources/webhooks/other-methods.ts';
+import type { SignIn } from '../sign-in/sign-in.ts';
 import { devIssuerRoutes } from './dev-issuer-routes.ts';
 
 const timeouts = {
@@ -27,6 +28,16 @@ const timeouts = {
   headersTimeout: 20_000,
   connectionsCheckingInterval: 5_000,
 };
+
+/** Clients look for the metadata of an issuer with a path at the root of its host (RFC 8414), or below that path. */
+function serveSignIn(app: Express, { serve }: SignIn): void {
+  app.use(SIGN_IN_PATH, serve);
+  for (const name of ['oauth-authorization-server', 'openid-configuration'])
+    app.all(`/.well-known/${name}${SIGN_IN_PATH}`, (request, response, next) => {
+      request.url = `/.well-known/${name}`;
+      return serve(request, response, next);
+    });
+}
 
 /** The server, not listening yet. */
 export function createServer(listener: RequestListener, limits: Partial<typeof timeouts> = {}): Server {
@@ -66,7 +77,7 @@ export function createApp(context: ApiContext, groups: readonly RouteGroup<ApiCo
   app.use('/docs', reference(document));
   app.use('/console', consolePages(context.config));
   const { signIn } = context.access;
-  if (signIn) app.use(SIGN_IN_PATH, signIn.serve);
+  if (signIn) serveSignIn(app, signIn);
   mount(
     app,
     served.flatMap(({ routes }) => routes),

@@ -50,6 +50,8 @@ export interface Authenticator {
     keyID: string,
     more: { tenantID?: string | undefined; workflowID?: string | undefined },
   ): Promise<Identified>;
+  /** The present identity of a person whose credential was checked elsewhere. */
+  identifyPerson(person: Person, more: { tenantID?: string | undefined }): Promise<Identified>;
   /** Identifies by a bare token, as sockets send it. */
   identifyToken(token: unknown): Promise<Identity>;
   /** The present membership of an identified user in a tenant, with the state of the workflow `workflowID`. */
@@ -94,6 +96,7 @@ export function createAuthenticator(
       if ('token' in credential) return identifyPerson(await verify(credential.token), tenantID ?? null, workflowID);
       return presentKey(await keys.verify(credential.apiKey, workflowID), tenantID);
     },
+    identifyPerson: (person, { tenantID }) => identifyPerson(person, tenantID ?? null),
     async identifyKey(keyID, { tenantID, workflowID }) {
       return presentKey(await keys.verifyID(keyID, workflowID), tenantID);
     },

@@ -20,6 +20,7 @@ import { sendErrors, unknownPath } from '../http/response/errors.ts';
 import { readiness } from '../http/response/health.ts';
 import { callerOf } from '../http/serve/mount.ts';
 import { holdBytes } from '../http/serve/parse-request.ts';
+import { resourceOf } from '../sign-in/apps.ts';
 import { createToolRegistry, type ToolRegistry } from '../tools/registry.ts';
 import type { ToolCaller } from '../tools/tool.ts';
 import { clientOf, createCancellations, nameClient } from './cancellation.ts';
@@ -133,24 +134,39 @@ export function createMCPApp(context: ApiContext): MCPApp {
  * leave.
  */
 async function openSession(
-  { access: { authenticator }, requests: { count: requestCount } }: ApiContext,
+  { config: { mcp }, access: { authenticator, signIn }, requests: { count: requestCount } }: ApiContext,
   request: Request,
   response: Response,
 ): Promise<Session> {
   const { authorization } = request.headers;
   const apiKey = request.get('x-api-key');
   const tenant = TenantID.safeParse(request.params);
-  const identity = await authenticator.identify(authorization, { apiKey, tenantID: tenant.data?.tenantID });
+  const found = await findApp(signIn, mcp.publicURL, { authorization, tenantID: tenant.data?.tenantID });
+  const more = { tenantID: tenant.data?.tenantID };
+  const identity = found
+    ? { ...(await authenticator.identifyPerson(found.person, more)), app: found.app }
+    : await authenticator.identify(authorization, { apiKey, ...more });
   await requestCount.count(identity, response);
   if (!tenant.success || !identity.membership) throw denied('membership');
   const caller: ToolCaller = {
     tenantID: tenant.data.tenantID,
-    who: { authorization, apiKey },
+    who: found ? { identity } : { authorization, apiKey },
     ip: request.ip,
     userAgent: request.get('user-agent'),
     requestID: String(response.getHeader('x-request-id')),
   };
   return { caller, identity, choice: readChoice(request.query.tools) };
+}
+
+/** The app whose access token a request brings, if it is good for this address. All other tokens have three parts. */
+async function findApp(
+  signIn: ApiContext['access']['signIn'],
+  publicURL: string | undefined,
+  { authorization, tenantID }: { authorization: string | undefined; tenantID: string | undefined },
+) {
+  const [, token = ''] = /^Bearer ([\w-]{20,100})$/i.exec(authorization ?? '') ?? [];
+  if (!signIn || publicURL === undefined || tenantID === undefined || token === '') return undefined;
+  return await signIn.findAppCall(token, resourceOf(publicURL, tenantID.toLowerCase()));
 }
 
 function isBeginning(message: unknown): boolean {

@@ -1,22 +1,23 @@
 import type { Request, RequestHandler, Response } from 'express';
 import { AppError } from '#shared/core/errors.ts';
 import type { ApiContext } from '../context/context.ts';
+import { scopes } from '../tools/scopes.ts';
 
 /** RFC 9728: where clients read which authorization server signs users in. */
 export const RESOURCE_PATH = '/.well-known/oauth-protected-resource';
 
-/** Members are invited by address, so the provider is asked for it. */
+/** Of another provider. Members are invited by address, so it is asked for that. */
 const SCOPES = ['openid', 'email', 'profile'];
 
-export function describeResource({ config, access: { devIssuer } }: ApiContext): RequestHandler {
+export function describeResource({ config }: ApiContext): RequestHandler {
+  const { issuer, isBuiltIn } = config.auth;
+  // The development issuer is no server that a client could ask, and tokens of the built-in one name the address of this service.
+  const canSignIn = isBuiltIn ? config.mcp.publicURL !== undefined : issuer !== undefined;
   return (request, response) => {
-    const issuer = config.auth.issuer ?? devIssuer?.issuer;
     response.setHeader('access-control-allow-origin', '*');
     response.json({
       resource: addressOf(request, config.mcp.publicURL) + request.path.slice(RESOURCE_PATH.length),
-      // The development issuer is no server that a client could ask, and the built-in one knows the console alone.
-      ...(issuer?.startsWith('http') &&
-        !config.auth.isBuiltIn && { authorization_servers: [issuer], scopes_supported: SCOPES }),
+      ...(canSignIn && { authorization_servers: [issuer], scopes_supported: isBuiltIn ? scopes : SCOPES }),
       bearer_methods_supported: ['header'],
       resource_name: 'Gantry',
     });

@@ -1,6 +1,9 @@
 import { newID } from '#shared/core/ids.ts';
 import { inTransaction, type Pool, type PoolClient } from '#shared/db/pool.ts';
 
+/** Users of the built-in sign-in are stored under this name, since its address may change. */
+export const STORED_AS = 'gantry:accounts';
+
 /** An account, as a sign-in reads it. */
 export interface Account {
   accountID: string;
@@ -84,7 +87,7 @@ export async function endSignIns(client: PoolClient, accountID: string, except?:
   );
   await client.query(
     `delete from sign_in_record
-     where account_id = $1 and ($2::text is null or (coalesce(session_uid, uid) is distinct from $2 and kind <> 'Grant'))`,
+     where account_id = $1 and ($2::text is null or (coalesce(session_uid, uid) is distinct from $2 and (kind <> 'Grant' or resource is not null)))`,
     [accountID, except ?? null],
   );
   if (except !== undefined) await client.query(SIGN_IN_ANEW, [accountID, except]);

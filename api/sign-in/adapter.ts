@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import type { Request } from 'express';
 import Provider, { type Adapter, type AdapterPayload, errors } from 'oidc-provider';
 import type { Pool } from '#shared/db/pool.ts';
+import { forgetUnusedClients, UNUSED_SECONDS } from './apps.ts';
 
 /**
  * For this long a refresh token may be used again: its answer may have been lost, and a tab that was duplicated has the same one.
@@ -37,14 +38,13 @@ export function postgresAdapter(pool: Pool): (kind: string) => Adapter {
           kind,
           digest(id),
           JSON.stringify(stored),
-          payload.accountId ?? signedInBy(payload),
-          payload.grantId ?? null,
-          payload.uid ?? null,
-          payload.sessionUid ?? null,
+          ...namedIn(payload),
           ipAddress,
           userAgent,
-          expiresIn,
+          expiresIn ?? UNUSED_SECONDS,
+          resourceOf(payload),
         ]);
+        if (kind === 'Client') await forgetUnusedClients(pool);
       },
       async find(id) {
         const row = await findBy('id', digest(id));
@@ -102,6 +102,19 @@ function withID({ payload, consumed }: Row, jti: string): AdapterPayload {
   return { ...(JSON.parse(payload) as AdapterPayload), jti, ...(isConsumed && { consumed }) };
 }
 
+/** The account, grant, session and session of the browser to which a record belongs. */
+function namedIn(payload: AdapterPayload): (string | null)[] {
+  const { accountId, grantId = null, uid = null, expiresWithSession, sessionUid = null } = payload;
+  // Tokens that outlive the session of their browser do not belong to it.
+  return [accountId ?? signedInBy(payload), grantId, uid, expiresWithSession ? sessionUid : null];
+}
+
+/** The MCP service that an app was given the record for. */
+function resourceOf({ aud, resource, resources }: AdapterPayload): string | null {
+  const named: unknown = aud ?? resource ?? Object.keys(resources ?? {})[0];
+  return typeof named === 'string' ? named : null;
+}
+
 type Session = InstanceType<Provider['Session']>;
 
 function sessionOfRequest(): (Session & { oldId?: string }) | undefined {
@@ -127,15 +140,15 @@ function digest(id: string): Buffer {
 }
 
 const UPSERT = `
-insert into sign_in_record (kind, id, payload, account_id, grant_id, uid, session_uid, ip_address, user_agent, expires_at)
-values ($1, $2, $3, $4, $5, $6, $7, $8, $9, now() + make_interval(secs => $10))
+insert into sign_in_record (kind, id, payload, account_id, grant_id, uid, session_uid, ip_address, user_agent, expires_at, resource)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9, now() + make_interval(secs => $10), $11)
 on conflict (kind, id) do update set
   payload = excluded.payload, account_id = excluded.account_id, grant_id = excluded.grant_id, uid = excluded.uid,
   session_uid = excluded.session_uid, ip_address = excluded.ip_address, user_agent = excluded.user_agent,
-  expires_at = excluded.expires_at`;
+  expires_at = excluded.expires_at, resource = excluded.resource`;
 
 const UPDATE = `
 update sign_in_record set
   payload = $3, account_id = $4, grant_id = $5, uid = $6, session_uid = $7, ip_address = $8, user_agent = $9,
-  expires_at = now() + make_interval(secs => $10)
+  expires_at = now() + make_interval(secs => $10), resource = $11
 where kind = $1 and id = $2`;

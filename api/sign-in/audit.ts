@@ -20,6 +20,8 @@ export type SignInAction =
   | 'PASSKEY_REMOVED'
   | 'RECOVERY_CODES_MADE'
   | 'RECOVERY_CODE_USED'
+  | 'APP_CONNECTED'
+  | 'APP_DISCONNECTED'
   | 'DISABLED'
   | 'ENABLED';
 

@@ -6,6 +6,7 @@ import { type Account, findAccount } from './accounts.ts';
 import { postgresAdapter } from './adapter.ts';
 import { originOf, recordAction } from './audit.ts';
 import { checkPassword } from './check-password.ts';
+import { consentSteps, sourceOf } from './consent.ts';
 import { fieldOf, readJSON, sendPage } from './exchange.ts';
 import { expiredPage, passwordPage, secondFactorPage } from './interaction-pages.ts';
 import { guessedMail } from './mail.ts';
@@ -28,10 +29,11 @@ type Step = (request: Request, response: Response) => Promise<void>;
 /** The steps of a sign-in, between the client's request and its answer. The cookie of the browser names the sign-in. */
 export function interactionSteps(
   needs: Needs,
-): Record<'show' | 'password' | 'code' | 'passkeyOptions' | 'passkey' | 'again', Step> {
+): Record<'show' | 'password' | 'code' | 'passkeyOptions' | 'passkey' | 'consent' | 'again', Step> {
   const { pool, publicURL, issuer, throttle, secrets } = needs;
   const withPasskeys = hasPasskeys(publicURL);
   const attempts = postgresAdapter(pool)('Attempt');
+  const consent = consentSteps(needs);
 
   const read = async (uid: string): Promise<Attempt> => ((await attempts.find(uid)) as Attempt | undefined) ?? {};
   const write = (uid: string, attempt: Attempt) => attempts.upsert(uid, { ...attempt }, 1_800);
@@ -54,7 +56,7 @@ export function interactionSteps(
 
   function shownOf({ uid, params }: Interaction, problem?: string) {
     const { redirect_uri: uri } = params;
-    const leadsTo = typeof uri === 'string' && URL.canParse(uri) ? [new URL(uri).origin] : [];
+    const leadsTo = typeof uri === 'string' && URL.canParse(uri) ? [sourceOf(uri)] : [];
     return { action: `${issuer}/interaction/${uid}`, issuer, leadsTo, problem };
   }
 
@@ -114,9 +116,12 @@ export function interactionSteps(
 
   return {
     show: ofInteraction(async ({ interaction, response, request }) => {
-      // The client is this service: a user who signs in agrees.
-      if (interaction.prompt.name === 'consent')
+      if (interaction.prompt.name === 'consent') {
+        if (interaction.params.client_id !== needs.clientID)
+          return await consent.show({ interaction, request, response });
+        // The client is this service: a user who signs in agrees.
         return await needs.provider().interactionFinished(request, response, { consent: {} });
+      }
       const account = await accountOf(await read(interaction.uid));
       if (account) await showSecond(response, interaction, account);
       else showPassword(response, interaction);
@@ -197,6 +202,8 @@ export function interactionSteps(
       await recordAction(pool, 'SECOND_FACTOR_WRONG', { accountID: known?.accountID ?? null, origin });
       await again(401, 'This passkey belongs to no account here');
     }),
+
+    consent: ofInteraction(consent.decide),
 
     again: ofInteraction(async ({ interaction, response }) => {
       await attempts.destroy(interaction.uid);

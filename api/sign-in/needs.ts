@@ -20,6 +20,8 @@ export interface Needs {
   /** Where browsers reach the sign-in. */
   issuer: string;
   clientID: string;
+  /** Where clients reach the MCP service; undefined: this is not known, and apps cannot sign users in. */
+  mcpURL: string | undefined;
   /** The one with the present keys. */
   provider(): Provider;
 }

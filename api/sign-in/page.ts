@@ -16,7 +16,9 @@ p { margin: 0 0 .75rem } section > :last-child, .card > :last-child { margin-bot
 label { display: block; margin: 0 0 .9rem; font-weight: 500 }
 label small { display: block; font-weight: 400; color: var(--dim) }
 input { display: block; width: 100%; margin-top: .25rem; padding: .5rem .65rem; font: inherit; color: inherit; background: var(--field); border: 1px solid #868e96; border-radius: 4px }
-input:read-only { border-style: dashed }
+fieldset { border: 0; border-top: 1px solid var(--line); margin: 0 0 .75rem; padding: .75rem 0 0 } legend { font-weight: 600; padding: 0 .5rem 0 0 }
+.choice { display: flex; gap: .6rem; align-items: flex-start; font-weight: 400; margin: 0 0 .5rem } .choice input { width: auto; flex: none; margin: .3rem 0 0 }
+input:read-only:not([type=checkbox]) { border-style: dashed }
 button, .button { display: inline-block; font: inherit; font-weight: 600; padding: .5rem 1.1rem; border: 1px solid #1971c2; border-radius: 4px; background: #1971c2; color: #fff; cursor: pointer; text-decoration: none }
 button:hover, .button:hover { background: #1864ab } button[disabled] { opacity: .6; cursor: default }
 button.plain { background: transparent; color: var(--link); border-color: var(--line) } button.plain:hover { background: var(--page) }

@@ -6,6 +6,8 @@ import { SIGN_IN_PATH } from '#shared/process/config.ts';
 import { reportError } from '../http/response/report-error.ts';
 import { findAccount } from './accounts.ts';
 import { postgresAdapter } from './adapter.ts';
+import { checkRegistration, isKeptConnected, resourceIndicators } from './app-clients.ts';
+import { APP_TOKEN_SECONDS, GRANT_SECONDS, REFRESH_SECONDS } from './apps.ts';
 import { sendProviderError, sendSignedOut, sendSignOut } from './provider-pages.ts';
 import type { KeySet } from './signing-keys.ts';
 
@@ -19,6 +21,8 @@ interface ProviderOptions {
   issuer: string;
   publicURL: string;
   clientID: string;
+  /** The public address of the MCP service; undefined: apps cannot sign users in. */
+  mcpURL: string | undefined;
   keys: KeySet;
   pool: Pool;
   logger: Logger;
@@ -28,11 +32,15 @@ export function accountURI(publicURL: string): string {
   return `${publicURL}${SIGN_IN_PATH}/account`;
 }
 
-/** OpenID Connect for one client, the console. A change of the keys takes a new provider; what it remembers is in Postgres. */
-export function createProvider({ issuer, publicURL, clientID, keys, pool, logger }: ProviderOptions): Provider {
+/** OpenID Connect for the console, and OAuth for apps that call over MCP. A change of the keys takes a new provider; what it remembers is in Postgres. */
+export function createProvider({ issuer, publicURL, clientID, mcpURL, keys, pool, logger }: ProviderOptions): Provider {
   const isHTTPS = publicURL.startsWith('https:');
   const cookie = { httpOnly: true, sameSite: 'lax', secure: isHTTPS, signed: true } as const;
   const prefix = isHTTPS ? '__Secure-gantry' : 'gantry';
+
+  const isConsole = (client: { clientId?: string | undefined } | undefined) => client?.clientId === clientID;
+  const seconds = (ofConsole: number, ofApp: number) => (_context: unknown, token: object) =>
+    isConsole(token) ? ofConsole : ofApp;
 
   const provider = new Provider(issuer, {
     adapter: postgresAdapter(pool),
@@ -40,6 +48,7 @@ export function createProvider({ issuer, publicURL, clientID, keys, pool, logger
       {
         client_id: clientID,
         client_name: 'Gantry',
+        application_type: 'web',
         token_endpoint_auth_method: 'none',
         redirect_uris: [`${publicURL}/console/signed-in`, accountURI(publicURL)],
         post_logout_redirect_uris: [`${publicURL}/console/`],
@@ -69,20 +78,22 @@ export function createProvider({ issuer, publicURL, clientID, keys, pool, logger
       pushedAuthorizationRequests: { enabled: false },
       revocation: { enabled: true },
       rpInitiatedLogout: { enabled: true, logoutSource: sendSignOut, postLogoutSuccessSource: sendSignedOut },
-      // Tokens are for the console alone.
-      resourceIndicators: { enabled: false },
+      registration: { enabled: mcpURL !== undefined, issueRegistrationAccessToken: false },
+      resourceIndicators: resourceIndicators(mcpURL, clientID),
     },
-    issueRefreshToken: async (_context, client) => client.grantTypeAllowed('refresh_token'),
+    extraClientMetadata: { properties: ['app'], validator: checkRegistration },
+    issueRefreshToken: async (context, client) =>
+      client.grantTypeAllowed('refresh_token') && (isConsole(client) || isKeptConnected(context)),
     rotateRefreshToken: true,
-    // A session that is ended takes its tokens with it.
-    expiresWithSession: () => true,
+    // A session that is ended takes its tokens with it. Those of an app end when it is disconnected.
+    expiresWithSession: (_context, token) => isConsole(token),
     ttl: {
-      AccessToken: TOKEN_SECONDS,
+      AccessToken: seconds(TOKEN_SECONDS, APP_TOKEN_SECONDS),
       AuthorizationCode: 60,
-      Grant: 2 * SESSION_SECONDS,
+      Grant: seconds(2 * SESSION_SECONDS, GRANT_SECONDS),
       IdToken: TOKEN_SECONDS,
       Interaction: INTERACTION_SECONDS,
-      RefreshToken: SESSION_SECONDS,
+      RefreshToken: seconds(SESSION_SECONDS, REFRESH_SECONDS),
       Session: (_context, { loginTs }) => Math.max(1, (loginTs ?? now()) + SESSION_SECONDS - now()),
     },
     async findAccount(context, accountID, token) {
@@ -94,8 +105,9 @@ export function createProvider({ issuer, publicURL, clientID, keys, pool, logger
         claims: () => ({ sub: accountID, email: account.email, email_verified: true }),
       };
     },
-    interactions: { url: (_context, { uid }) => `${issuer}/interaction/${uid}`, policy: policyOf(pool) },
-    loadExistingGrant: grantEverything,
+    interactions: { url: (_context, { uid }) => `${issuer}/interaction/${uid}`, policy: policyOf(pool, isConsole) },
+    loadExistingGrant: (context) =>
+      isConsole(context.oidc.client) ? grantEverything(context) : grantOfThisConsent(context),
     renderError: sendProviderError,
   });
   // The headers that it reads are set from PUBLIC_URL, and not by the client.
@@ -108,7 +120,7 @@ export function createProvider({ issuer, publicURL, clientID, keys, pool, logger
 }
 
 /** Asks for a sign-in also where the session is older than it may be, or than the last change of the password. */
-function policyOf(pool: Pool): interactionPolicy.Prompt[] {
+function policyOf(pool: Pool, isConsole: (client: KoaContextWithOIDC['oidc']['client']) => boolean) {
   const policy = interactionPolicy.base();
   policy.get('login')?.checks.add(
     new interactionPolicy.Check('ended', 'The sign-in has ended', async ({ oidc }) => {
@@ -120,10 +132,24 @@ function policyOf(pool: Pool): interactionPolicy.Prompt[] {
       return !account || account.isDisabled || signedInAt < account.validAfter || now() - signedInAt > SESSION_SECONDS;
     }),
   );
+  // An app may have lost its secret of an earlier consent to another program, since it has none: it asks each time.
+  policy.get('consent')?.checks.add(
+    new interactionPolicy.Check('app', 'The user has not agreed to this app', ({ oidc }) => {
+      const { client, result } = oidc as KoaContextWithOIDC['oidc'] & { result?: { consent?: { grantId?: string } } };
+      return !isConsole(client) && result?.consent?.grantId === undefined;
+    }),
+  );
   return policy;
 }
 
-/** Users are not asked for consent: the client is this service. One grant for all tabs of a session. */
+/** What the user has agreed to on the page of this very request. */
+async function grantOfThisConsent({ oidc }: KoaContextWithOIDC) {
+  const { result } = oidc as { result?: { consent?: { grantId?: string } } };
+  const grantID = result?.consent?.grantId;
+  return grantID === undefined ? undefined : await oidc.provider.Grant.find(grantID);
+}
+
+/** Users are not asked for consent to the console: it is this service. One grant for all tabs of a session. */
 async function grantEverything({ oidc }: KoaContextWithOIDC) {
   const { provider, client, session } = oidc;
   const { Grant } = provider;

@@ -1,6 +1,7 @@
 import express, { type NextFunction, type Request, type RequestHandler, type Response, Router } from 'express';
 import { AppError } from '#shared/core/errors.ts';
 import { SIGN_IN_PATH } from '#shared/process/config.ts';
+import { scopes } from '../tools/scopes.ts';
 import { accountRoutes } from './account-routes.ts';
 import { originOf } from './audit.ts';
 import { interactionSteps } from './interaction.ts';
@@ -9,7 +10,7 @@ import type { Needs } from './needs.ts';
 
 /** Everything under the path of the sign-in: the pages, and what oidc-provider answers. */
 export function signInRouter(needs: Needs): RequestHandler {
-  const { publicURL, throttle } = needs;
+  const { publicURL, clientID, throttle } = needs;
   const router = Router();
   router.use(byPublicURL(publicURL));
   const form = [ofOwnPages(publicURL), express.urlencoded({ extended: false, limit: '64kb' })];
@@ -20,6 +21,7 @@ export function signInRouter(needs: Needs): RequestHandler {
   router.post('/interaction/:uid/code', form, steps.code);
   router.post('/interaction/:uid/passkey-options', form, steps.passkeyOptions);
   router.post('/interaction/:uid/passkey', form, steps.passkey);
+  router.post('/interaction/:uid/consent', form, steps.consent);
   router.post('/interaction/:uid/again', form, steps.again);
 
   const links = linkRoutes(needs);
@@ -42,6 +44,11 @@ export function signInRouter(needs: Needs): RequestHandler {
   router.post('/account/sessions/end-others', form, account.endOtherSessions);
   router.post('/sign-out', form, account.signOut);
 
+  router.use('/reg', async (request, _response, next) => {
+    await throttle.limitRegistration(originOf(request).network);
+    next();
+  });
+  router.get('/auth', askingForScopes(clientID));
   // These paths store a row for each request.
   router.use(['/auth', '/session'], async (request, _response, next) => {
     await throttle.limitStart(originOf(request).network);
@@ -61,6 +68,20 @@ function byPublicURL(publicURL: string): RequestHandler {
     delete request.headers['x-forwarded-host'];
     delete request.headers.forwarded;
     request.originalUrl = path + request.url;
+    next();
+  };
+}
+
+/** An app that asks for no scope of the MCP service asks for all: its user chooses. */
+function askingForScopes(consoleID: string): RequestHandler {
+  return (request, _response, next) => {
+    const { searchParams } = new URL(request.url, 'http://gantry.internal');
+    const asked = (searchParams.get('scope') ?? '').split(' ').filter((scope) => scope !== '');
+    if (searchParams.get('client_id') !== consoleID && !asked.some((scope) => scopes.includes(scope))) {
+      searchParams.set('scope', [...asked, ...scopes].join(' '));
+      request.url = `${request.path}?${searchParams}`;
+      request.originalUrl = request.originalUrl.replace(/\?.*$/, `?${searchParams}`);
+    }
     next();
   };
 }

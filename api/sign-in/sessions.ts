@@ -32,7 +32,7 @@ export async function endSession(pool: Pool, accountID: string, uid: string): Pr
 export async function endOtherSessions(pool: Pool, accountID: string, uid: string): Promise<void> {
   await pool.query(
     `delete from sign_in_record where account_id = $1 and coalesce(session_uid, uid) is distinct from $2
-     and kind <> 'Grant'`,
+     and kind <> 'Grant' and resource is null`,
     [accountID, uid],
   );
 }

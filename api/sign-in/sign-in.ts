@@ -1,20 +1,24 @@
 import type { RequestHandler } from 'express';
+import type { Person } from '#shared/access/account-status.ts';
 import type { KeyRing } from '#shared/core/key-ring.ts';
 import type { Logger } from '#shared/core/logger.ts';
 import type { Pool } from '#shared/db/pool.ts';
 import type { Backplane } from '#shared/messaging/backplane/index.ts';
 import type { Config } from '#shared/process/config.ts';
+import type { App } from '../auth/identity.ts';
+import { createNotes } from '../auth/last-uses.ts';
 import type { TrustedIssuer } from '../auth/trusted-issuer.ts';
+import { STORED_AS } from './accounts.ts';
+import { findAppCall, noteAppUse } from './apps.ts';
 import type { Needs } from './needs.ts';
 import { openSigningKeys, type SigningKeys } from './signing-keys.ts';
-
-/** Users of the built-in sign-in are stored under this name, since its address may change. */
-const STORED_AS = 'gantry:accounts';
 
 /** The built-in OpenID Connect provider. */
 export interface SignIn extends AsyncDisposable {
   /** Verifies its tokens. */
   issuer: TrustedIssuer & { storedAs: string };
+  /** The user and the app of an access token that is good for this address of the MCP service. */
+  findAppCall(token: string, resource: string): Promise<{ person: Person; app: App } | undefined>;
   /** Serves its pages. */
   serve: RequestHandler;
   /**
@@ -38,6 +42,7 @@ export async function openSignIn(dependencies: Dependencies): Promise<SignIn> {
   const { issuer = '', audience = '' } = config.auth;
   await using resources = new AsyncDisposableStack();
   const keys = resources.use(await openSigningKeys({ pool, secrets, logger }));
+  const uses = resources.use(createNotes((grantIDs) => noteAppUse(pool, grantIDs), logger));
   const resourcesOfPages = resources.use(new DisposableStack());
   let opened: ReturnType<typeof openPages> | undefined;
   const open = () => {
@@ -48,6 +53,14 @@ export async function openSignIn(dependencies: Dependencies): Promise<SignIn> {
   const owned = resources.move();
   return {
     issuer: { issuer, audience, keys: keys.find, storedAs: STORED_AS },
+    async findAppCall(token, resource) {
+      const call = await findAppCall(pool, token);
+      if (!call || call.resource !== resource) return undefined;
+      if (!call.isUseNoted) uses.add(call.grantID);
+      const { accountID: subject, email } = call;
+      const person = { issuer: STORED_AS, subject, email, isEmailVerified: true, firstName: null, lastName: null };
+      return { person, app: { clientID: call.clientID, name: call.name, scopes: call.scopes } };
+    },
     async serve(request, response, next) {
       const { handler } = await open();
       return handler(request, response, next);
@@ -75,7 +88,8 @@ async function openPages(
     ]);
   const { issuer = '', audience: clientID = '' } = config.auth;
   const publicURL = config.console.publicURL ?? '';
-  const make = () => createProvider({ issuer, publicURL, clientID, keys: keys.current(), pool, logger });
+  const mcpURL = config.mcp.publicURL;
+  const make = () => createProvider({ issuer, publicURL, clientID, mcpURL, keys: keys.current(), pool, logger });
   let made = { keys: keys.current(), provider: make() };
   const needs: Needs = {
     pool,
@@ -87,6 +101,7 @@ async function openPages(
     publicURL,
     issuer,
     clientID,
+    mcpURL,
     provider() {
       if (made.keys !== keys.current()) made = { keys: keys.current(), provider: make() };
       return made.provider;

@@ -12,6 +12,8 @@ export interface SignInThrottle {
   limitCode(accountID: string): Promise<void>;
   /** Counts a sign-in or sign-out that is begun, for which a row is stored. */
   limitStart(network: string): Promise<void>;
+  /** Counts an app that registers, for which a row is stored. */
+  limitRegistration(network: string): Promise<void>;
   /** Counts an answer with a passkey, right ones too. */
   limitPasskey(network: string): Promise<void>;
   /** Counts a use of a link. */
@@ -26,6 +28,7 @@ export function createSignInThrottle(backplane: Backplane): SignInThrottle {
     backplane.limiter({ name: `signin.${name}`, points, seconds, whenAway: 'refuse' });
   const codes = limiter('code', 10, 15 * 60);
   const starts = limiter('start', 300, 5 * 60);
+  const registrations = limiter('registration', 20, 60 * 60);
   const passkeys = limiter('passkey', PER_NETWORK, 15 * 60);
   const links = limiter('link', 60, 15 * 60);
   const mails = limiter('mail', 3, 60 * 60);
@@ -35,6 +38,7 @@ export function createSignInThrottle(backplane: Backplane): SignInThrottle {
     passwords: createLoginThrottle(backplane, { realm: 'signin', perNetwork: PER_NETWORK }),
     limitCode: (accountID) => limit(codes, accountID),
     limitStart: (network) => limit(starts, network),
+    limitRegistration: (network) => limit(registrations, network),
     limitPasskey: (network) => limit(passkeys, network),
     limitLink: (network) => limit(links, network),
     async mayMail(email, network) {

@@ -136,6 +136,7 @@ function acceptingKnown(authenticator: Authenticator, known: ReadonlyMap<string,
   return {
     identifyToken: authenticator.identifyToken,
     identifyKey: authenticator.identifyKey,
+    identifyPerson: authenticator.identifyPerson,
     findMembership: authenticator.findMembership,
     async identify(authorization, more = {}) {
       const identity = authorization?.startsWith(SCHEME) ? known.get(authorization.slice(SCHEME.length)) : undefined;

@@ -14,6 +14,7 @@ import { composedTools } from './composed.ts';
 import { describingTools } from './describe.ts';
 import { createInProcess, type InProcess } from './in-process.ts';
 import { readArguments } from './read-arguments.ts';
+import { isInScope, scopeNeeded, scopesOf, withEveryScope } from './scopes.ts';
 import type {
   ComposedTool,
   Requirement,
@@ -62,11 +63,14 @@ export async function createToolRegistry(
   ): Promise<ToolResult> {
     const tool = tools.get(name);
     if (!tool) throw new AppError('NOT_FOUND', `There is no tool ${JSON.stringify(name)}`);
+    if (!isInScope(tool, scopesOf(caller))) return refusedByScope(tool);
     try {
       if ('route' in tool) return await callRouteTool(inProcess, tool, { caller, args, ...options });
       const { signal } = options;
+      // What a tool of a scope reads besides belongs to what its user has allowed; tools that every app has are cut by each scope.
+      const within = scopeNeeded(tool) === undefined ? caller : withEveryScope(caller);
       return await tool.run(readArguments(tool.inputSchema, args), (other, otherArgs) =>
-        call(caller, other, otherArgs, { signal }),
+        call(within, other, otherArgs, { signal }),
       );
     } catch (error) {
       const { status } = toAppError(error);
@@ -98,9 +102,14 @@ export async function createToolRegistry(
         return answer;
       };
       const verdicts = await Promise.all(described.map(({ required }) => someList(required, holds)));
-      return described.filter((_tool, index) => verdicts[index]);
+      return described.filter((tool, index) => verdicts[index] && isInScope(tool, identity.app?.scopes));
     },
   };
+}
+
+function refusedByScope(tool: Tool): ToolResult {
+  const message = `This app was not allowed \`${scopeNeeded(tool)}\` when its user connected it: connect it again and allow that`;
+  return { status: 403, body: { success: false, error: { code: 'PERMISSION_DENIED', message } } };
 }
 
 async function someList(

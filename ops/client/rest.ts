@@ -7126,7 +7126,7 @@ export interface components {
             /** @description At most 20, with `assetID` those of this asset first; an export has all */
             changes: components["schemas"]["AuditChange"][];
             changeCount: number;
-            /** @description Request and response without secrets; a body of more than 2000 characters is cut */
+            /** @description Request and response without secrets; a body of more than 2000 characters is cut. `app` is the connected app that has called over MCP, as it names itself */
             metadata: {
                 [key: string]: components["schemas"]["Json"];
             };

@@ -70,7 +70,7 @@ export function readConfig(env: Record<string, string | undefined> = process.env
     console: { folder: e.CONSOLE_DIR, publicURL: e.PUBLIC_URL },
     metrics: e.METRICS_PORT === undefined ? null : { host: e.HOST, port: e.METRICS_PORT, tenantIDs: e.METRICS_TENANTS },
     board: { host: e.HOST, port: e.BOARD_PORT, openOnLoopback: e.BOARD_OPEN_ON_LOOPBACK },
-    mcp: { host: e.HOST, port: e.MCP_PORT, publicURL: e.MCP_PUBLIC_URL },
+    mcp: { host: e.HOST, port: e.MCP_PORT, publicURL: e.MCP_PUBLIC_URL ?? mcpOnThisMachine(e) },
     auth: {
       ...readIssuer(e),
       jwksURL: e.AUTH_JWKS_URL,
@@ -198,6 +198,13 @@ function readIssuer(e: z.output<typeof Environment>) {
   if (!isBuiltIn) return { issuer: e.AUTH_ISSUER, audience: e.AUTH_AUDIENCE, isBuiltIn };
   checkBuiltin(e);
   return { issuer: `${e.PUBLIC_URL}${SIGN_IN_PATH}`, audience: e.AUTH_AUDIENCE ?? 'gantry', isBuiltIn };
+}
+
+/** Tokens of the built-in sign-in name the address of the MCP service, which without a proxy is that of its port. */
+function mcpOnThisMachine(e: z.output<typeof Environment>): string | undefined {
+  const { isBuiltIn } = readIssuer(e);
+  const url = isBuiltIn ? URL.parse(e.PUBLIC_URL ?? '') : null;
+  return url?.protocol === 'http:' ? `http://${url.hostname}:${e.MCP_PORT}` : undefined;
 }
 
 function readMail({ SMTP_URL: url, MAIL_FROM: from }: z.output<typeof Environment>) {

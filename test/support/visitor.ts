@@ -8,7 +8,7 @@ export interface Visitor {
 }
 
 interface Sent {
-  form?: Record<string, string>;
+  form?: Record<string, string> | [string, string][];
   headers?: Record<string, string>;
   until?: string;
 }

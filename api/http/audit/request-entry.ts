@@ -12,6 +12,7 @@ import { newID } from '#shared/core/ids.ts';
 import type { Json, JsonObject } from '#shared/core/json.ts';
 import { maskSecrets } from '#shared/core/schema/secret.ts';
 import type { AuditTrail } from '../../audit/trail.ts';
+import type { App } from '../../auth/identity.ts';
 import { beginningOf } from '../request/body.ts';
 import type { Asset, RequestEntry } from '../route/audit-entry.ts';
 import type { Request, Response, Route } from '../route/route.ts';
@@ -21,7 +22,7 @@ interface Asked {
   request: Request;
   response: Response;
   tenantID: string;
-  identity: { userID: string | null; apiKeyID?: string | null | undefined };
+  identity: { userID: string | null; apiKeyID?: string | null | undefined; app?: App | undefined };
   /** The asset that the request is about; absent: the first one that the path names. */
   asset?: Asset | undefined;
 }
@@ -48,7 +49,10 @@ export function openEntry(trail: AuditTrail, asked: Asked): RequestEntry {
       ...(asked.asset ?? assetOf(route, request)),
       status: null,
       durationMs: null,
-      details: { request: describeRequest(route, request, response) },
+      details: {
+        request: describeRequest(route, request, response),
+        ...(identity.app && { app: { name: identity.app.name, clientID: identity.app.clientID } }),
+      },
       at,
     };
   }

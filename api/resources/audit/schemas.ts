@@ -74,7 +74,9 @@ export const AuditLog = z
     asset: z.object({ type: z.string(), id: z.uuid() }).meta({ id: 'AuditAsset' }).nullable(),
     changes: z.array(Change).describe('At most 20, with `assetID` those of this asset first; an export has all'),
     changeCount: z.int(),
-    metadata: JsonObject.describe('Request and response without secrets; a body of more than 2000 characters is cut'),
+    metadata: JsonObject.describe(
+      'Request and response without secrets; a body of more than 2000 characters is cut. `app` is the connected app that has called over MCP, as it names itself',
+    ),
     createdAt: z.iso.datetime(),
   })
   .meta({ id: 'AuditLog', examples: [exampleAuditLog] });

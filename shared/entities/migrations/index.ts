@@ -92,6 +92,7 @@ import { Migration20261129090000_SignIn } from './Migration20261129090000_SignIn
 import { Migration20261129094000_Restores } from './Migration20261129094000_Restores.ts';
 import { Migration20261129100000_HomePages } from './Migration20261129100000_HomePages.ts';
 import { Migration20261129104500_WrongCodes } from './Migration20261129104500_WrongCodes.ts';
+import { Migration20261129130000_ConnectedApps } from './Migration20261129130000_ConnectedApps.ts';
 import { migrationNames } from './names.ts';
 
 /** Classes of exactly the named migrations. */
@@ -189,6 +190,7 @@ const classes = {
   Migration20261129094000_Restores,
   Migration20261129100000_HomePages,
   Migration20261129104500_WrongCodes,
+  Migration20261129130000_ConnectedApps,
 } satisfies Record<(typeof migrationNames)[number], typeof Migration>;
 
 export const migrations = migrationNames.map((name) => ({ name, class: classes[name] }));

@@ -96,4 +96,5 @@ export const migrationNames = [
   'Migration20261129094000_Restores',
   'Migration20261129100000_HomePages',
   'Migration20261129104500_WrongCodes',
+  'Migration20261129130000_ConnectedApps',
 ] as const;

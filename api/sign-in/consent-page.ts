@@ -1,0 +1,69 @@
+import { html } from '../http/response/html.ts';
+import { toolsets } from '../tools/lists.ts';
+import { alertOf, type SentPage, signInPage } from './page.ts';
+
+export interface ShownConsent {
+  /** Address of this sign-in, without a slash at its end. */
+  action: string;
+  leadsTo: readonly string[];
+  /** As the app names itself. */
+  name: string;
+  redirectURI: string;
+  email: string;
+  tenantTitle: string;
+  /** What the app asks for. */
+  asked: readonly string[];
+  /** Whether the app can stay connected. */
+  mayStay: boolean;
+  days: number;
+  problem?: string | undefined;
+}
+
+/** Widest, so it is chosen by those who want it. */
+const unticked: readonly string[] = ['admin'];
+
+export function consentPage(shown: ShownConsent): SentPage {
+  const { action, leadsTo, name, redirectURI, email, tenantTitle, asked, mayStay, days, problem } = shown;
+  const boxes = asked.map(
+    (scope) =>
+      html`<label class="choice"><input type="checkbox" name="scope" value="${scope}"${!unticked.includes(scope) && html` checked`}> <span>${toolsets[scope]?.allows ?? scope}</span></label>`,
+  );
+  return signInPage({
+    title: 'Let an app act for you?',
+    leadsTo,
+    content: html`<div class="card">${alertOf(problem)}
+<p>An app that calls itself <strong>${name}</strong> asks to work in the tenant <strong>${tenantTitle}</strong> as <strong>${email}</strong>.</p>
+<p class="dim">Nobody has checked this name. Go on only if you have just added Gantry to that app. After that you go back to ${placeOf(redirectURI)}.</p>
+<form method="post" action="${action}/consent">
+<fieldset><legend>It may, where you may do so yourself</legend>
+<p class="dim">Always: find assets by their titles, and read the documentation.</p>
+${boxes}</fieldset>
+${mayStay && html`<fieldset><legend>For how long</legend><label class="choice"><input type="checkbox" name="stay" value="yes" checked> <span>Stay connected for ${days} days, also when you have signed out here. Otherwise it asks again after an hour.</span></label></fieldset>`}
+<p class="dim">You can disconnect it at any time under “Sign-in and security”.</p>
+<button name="decision" value="allow" class="wide">Allow</button>
+<button name="decision" value="deny" class="plain wide">Do not allow</button>
+</form></div>`,
+  });
+}
+
+/** For a person who is no member of the tenant, or has no room for one more app. */
+export function noConsentPage(
+  { action, leadsTo, problem }: Pick<ShownConsent, 'action' | 'leadsTo'> & { problem: string },
+  publicURL: string,
+): SentPage {
+  return signInPage({
+    title: 'This app cannot be connected',
+    leadsTo,
+    content: html`<div class="card">${alertOf(problem)}
+<form method="post" action="${action}/consent"><button name="decision" value="deny" class="wide">Go back to the app</button></form>
+<p><a href="${publicURL}/sign-in/account">Sign-in and security</a></p></div>`,
+  });
+}
+
+/** Where an answer goes, as people call it. */
+export function placeOf(redirectURI: string) {
+  const { protocol, host, hostname } = new URL(redirectURI);
+  if (protocol === 'http:') return html`a program on this computer (<strong>${host}</strong>)`;
+  if (protocol === 'https:') return html`<strong>${hostname}</strong>`;
+  return html`the program that opens addresses of <strong>${protocol}</strong>`;
+}
