@@ -7,6 +7,7 @@ import { builtInSignInTests } from './browser/built-in-sign-in.ts';
 import { chatTests } from './browser/chat.ts';
 import { databaseTests } from './browser/database.ts';
 import { fleetTests } from './browser/fleet.ts';
+import { galleryTests } from './browser/gallery.ts';
 import { hostileTests } from './browser/hostile.ts';
 import { largeTests } from './browser/large.ts';
 import { listenerTests } from './browser/listeners.ts';
@@ -25,6 +26,7 @@ await onStage('console-assets', {
   'the builder of pages': builderTests,
   'panels of the builder': builderPanelTests,
   'viewers of app pages': pageViewerTests,
+  'all widgets': galleryTests,
   listeners: listenerTests,
   'the fleet': fleetTests,
   'the database': databaseTests,

@@ -192,17 +192,18 @@ export async function aDatasource(
 
 interface WidgetSettings {
   tenant: TestTenant;
+  title?: string;
   type?: string;
   config?: JsonObject;
   refreshInterval?: number;
 }
 
 export async function aWidget(api: ApiOwner, settings: WidgetSettings): Promise<{ id: string }> {
-  const { tenant, type = 'table', config = {}, refreshInterval = 0 } = settings;
+  const { tenant, title = 'A widget', type = 'table', config = {}, refreshInterval = 0 } = settings;
   const em = tenantEntityManager(api.context.orm.em, tenant.id);
   return await createAsset(em, callerOf(tenant.creator), 'widget', Widget, {
     id: newID(),
-    widgetTitle: 'A widget',
+    widgetTitle: title,
     widgetType: type,
     widgetConfig: config,
     refreshInterval,
