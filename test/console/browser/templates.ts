@@ -74,6 +74,42 @@ export function templateTests(stage: () => Stage): void {
     expect(counted.body.result).toEqual([{ own: 1, other: 0 }]);
   });
 
+  test('the order desk is installed with its page: a small order is approved by a click, a large one by a colleague too', async () => {
+    const { cluster, tenant, page, go, faults } = stage();
+    const { id } = await aTenant(cluster, { creator: tenant.creator });
+    const client = cluster.as(tenant.creator).in({ id });
+    await page.setViewportSize({ width: 1280, height: 800 });
+    await go(`/console/t/${id}/templates`);
+    await page.getByRole('link', { name: 'Order desk' }).click();
+    const install = page.getByRole('region', { name: 'Install' });
+    await install.getByText('Adds 6 queries, 1 workflow, 11 widgets, 1 page, 1 variable and 1 table').waitFor();
+    await expectAccessible(page, { name: 'template-page', shows: 'Also approve order' });
+    await install.getByRole('button', { name: 'Install “Order desk”' }).click();
+    const list = page.getByRole('region', { name: 'Order desk: orders' });
+    await list.getByRole('checkbox', { name: 'Choose 1' }).check();
+    await expectAccessible(page, { name: 'order-desk', shows: 'Ada Lovelace' });
+    await page.getByRole('button', { name: 'Approve' }).click();
+    await list
+      .getByRole('row', { name: /Ada Lovelace/ })
+      .getByText('approved')
+      .waitFor();
+    await page.getByRole('region', { name: 'Order desk: waiting' }).getByText('4').waitFor();
+
+    await list.getByRole('checkbox', { name: 'Choose 3' }).check();
+    await page.getByRole('button', { name: 'Approve' }).click();
+    const question = page.getByRole('region', { name: 'Order desk: approve' });
+    await question.getByText('Also approve order 3 of Katherine Johnson').waitFor();
+    await question.getByRole('button', { name: 'Approve', exact: true }).last().click();
+    await list
+      .getByRole('row', { name: /Katherine Johnson/ })
+      .getByText('approved')
+      .waitFor();
+    const sql = "select order_id::int from sample_desk_orders where state = 'approved' order by 1";
+    const { body } = await client.post('T/database/execute-raw-sql', { sql });
+    expect(body.result).toEqual([{ order_id: 1 }, { order_id: 3 }]);
+    expect(faults).toEqual([]);
+  });
+
   test('the gallery offers all templates; one asks for a database, one for a model, one makes a secret and a schedule', async () => {
     const { cluster, tenant, page, go } = stage();
     const { id } = await aTenant(cluster, { creator: tenant.creator });
