@@ -228,10 +228,12 @@ export function settingsTests(stage: () => Stage): void {
   });
 
   test('a bundle is exported; of another one it is shown what its import does, it is imported and rolled back', async () => {
-    const { cluster, tenant, page, go } = stage();
+    const { cluster, tenant: other, page, go } = stage();
     // Pages that other tests have made were imported, too.
-    const { id } = await aTenant(cluster, { creator: tenant.creator });
-    await go(`/console/t/${id}/settings/bundles`);
+    const tenant = await aTenant(cluster, { creator: other.creator });
+    await aWorkflow(cluster, { tenant, title: 'To export' });
+    const path = (rest: string) => `/console/t/${tenant.id}${rest}`;
+    await go(path('/settings/bundles'));
     const exported = page.getByRole('region', { name: 'Export' });
     const imported = page.getByRole('region', { name: 'Import', exact: true });
     const last = page.getByRole('region', { name: 'Last imports' });
@@ -262,7 +264,7 @@ export function settingsTests(stage: () => Stage): void {
     await last.getByRole('button', { name: 'Roll back' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Roll back' }).click();
     await last.getByText('Rolled back').waitFor();
-    await go(`/console/t/${id}/queries?search=From`);
+    await go(path('/queries?search=From'));
     await page.getByText('Nothing matches the filter.').waitFor();
   });
 }
