@@ -1,5 +1,7 @@
 import { encode } from 'uqr';
 import { type HTML, html } from '../http/response/html.ts';
+import { appSection } from './app-section.ts';
+import type { ShownApp } from './apps.ts';
 import { alertOf, newPasswordField, type SentPage, signInPage } from './page.ts';
 import type { ShownPasskey } from './passkeys.ts';
 import { MIN_PASSWORD_LENGTH } from './password-rules.ts';
@@ -13,6 +15,7 @@ export interface ShownAccount {
   /** False where browsers cannot have any. */
   mayHavePasskeys: boolean;
   sessions: readonly ShownSession[];
+  apps: readonly ShownApp[];
   publicURL: string;
   /** Address of this page. */
   url: string;
@@ -27,7 +30,7 @@ export function accountPage(account: ShownAccount): SentPage {
     isWide: true,
     content: html`<p class="dim">Signed in as <strong>${email}</strong>. <a href="${publicURL}/console/">Back to Gantry</a></p>
 ${alertOf(problem)}${done !== undefined && html`<p role="status">${done}.</p>`}
-${passwordSection(account)}${codeSection(account)}${passkeySection(account)}${recoverySection(account)}${sessionSection(account)}`,
+${passwordSection(account)}${codeSection(account)}${passkeySection(account)}${recoverySection(account)}${sessionSection(account)}${appSection(account.url, account.apps)}`,
   });
 }
 

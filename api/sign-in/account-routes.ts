@@ -2,6 +2,7 @@ import type { Request, Response } from 'express';
 import { inTransaction, type PoolClient } from '#shared/db/pool.ts';
 import { accountPage, newPasskeyPage, recoveryCodesPage, type ShownAccount, totpPage } from './account-pages.ts';
 import { type Account, setPassword } from './accounts.ts';
+import { disconnectApp, listApps } from './apps.ts';
 import { originOf, recordAction, type SignInAction } from './audit.ts';
 import { createBrowserSessions, type SignedIn } from './browser-session.ts';
 import { checkPassword } from './check-password.ts';
@@ -71,6 +72,7 @@ export function accountRoutes(needs: Needs) {
       passkeys: await listPasskeys(pool, accountID),
       mayHavePasskeys: hasPasskeys(publicURL),
       sessions: await listSessions(pool, accountID, uid),
+      apps: await listApps(pool, accountID),
       publicURL,
       url,
       problem,
@@ -216,6 +218,13 @@ export function accountRoutes(needs: Needs) {
       await endOtherSessions(pool, exchange.account.accountID, exchange.uid);
       await record(exchange, 'SESSION_ENDED');
       exchange.response.redirect(303, url);
+    }),
+
+    disconnectApp: signedIn(async (exchange) => {
+      const { account, request, response } = exchange;
+      if (await disconnectApp(pool, account.accountID, fieldOf(request, 'id', 64)))
+        await record(exchange, 'APP_DISCONNECTED');
+      response.redirect(303, url);
     }),
 
     /** The console asks for it: ends the session of this browser, if there is one. */

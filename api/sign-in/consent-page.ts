@@ -67,3 +67,8 @@ export function placeOf(redirectURI: string) {
   if (protocol === 'https:') return html`<strong>${hostname}</strong>`;
   return html`the program that opens addresses of <strong>${protocol}</strong>`;
 }
+
+/** Without characters that are not seen, or turn the text around them. */
+export function readableName(name: string | undefined): string {
+  return name?.replaceAll(/\p{C}/gu, '').trim() || 'An app without a name';
+}

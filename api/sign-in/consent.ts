@@ -8,7 +8,7 @@ import { scopes } from '../tools/scopes.ts';
 import { type Account, findAccount, STORED_AS } from './accounts.ts';
 import { GRANT_SECONDS, keepClient, requireRoomForApp, tenantOfResource } from './apps.ts';
 import { originOf, recordAction } from './audit.ts';
-import { consentPage, noConsentPage } from './consent-page.ts';
+import { consentPage, noConsentPage, readableName } from './consent-page.ts';
 import { fieldOf, sendPage } from './exchange.ts';
 import { expiredPage } from './interaction-pages.ts';
 import type { Needs } from './needs.ts';
@@ -127,11 +127,6 @@ export function consentSteps(needs: Needs) {
     await keepClient(pool, clientID);
     return await grant.save();
   }
-}
-
-/** Without characters that are not seen, or turn the text around them. */
-function readableName(name: string | undefined): string {
-  return name?.replaceAll(/\p{C}/gu, '').trim() || 'An app without a name';
 }
 
 function chosenIn({ body }: Request): readonly unknown[] {

@@ -76,7 +76,7 @@ export function createProvider({ issuer, publicURL, clientID, mcpURL, keys, pool
       devInteractions: { enabled: false },
       // Requests without a sign-in would be stored.
       pushedAuthorizationRequests: { enabled: false },
-      revocation: { enabled: true },
+      revocation: { enabled: true, allowedPolicy: (_context, client, token) => token.clientId === client.clientId },
       rpInitiatedLogout: { enabled: true, logoutSource: sendSignOut, postLogoutSuccessSource: sendSignedOut },
       registration: { enabled: mcpURL !== undefined, issueRegistrationAccessToken: false },
       resourceIndicators: resourceIndicators(mcpURL, clientID),
@@ -84,6 +84,9 @@ export function createProvider({ issuer, publicURL, clientID, mcpURL, keys, pool
     extraClientMetadata: { properties: ['app'], validator: checkRegistration },
     issueRefreshToken: async (context, client) =>
       client.grantTypeAllowed('refresh_token') && (isConsole(client) || isKeptConnected(context)),
+    // What an app gives back ends all that it was given. The console's grant is that of all tabs.
+    revokeGrantPolicy: ({ oidc }) =>
+      !isConsole(oidc.client) || oidc.route !== 'revocation' || oidc.entities.AccessToken === undefined,
     rotateRefreshToken: true,
     // A session that is ended takes its tokens with it. Those of an app end when it is disconnected.
     expiresWithSession: (_context, token) => isConsole(token),

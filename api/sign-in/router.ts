@@ -42,6 +42,7 @@ export function signInRouter(needs: Needs): RequestHandler {
   router.post('/account/recovery-codes', form, account.recoveryCodes);
   router.post('/account/sessions/end', form, account.endSession);
   router.post('/account/sessions/end-others', form, account.endOtherSessions);
+  router.post('/account/apps/disconnect', form, account.disconnectApp);
   router.post('/sign-out', form, account.signOut);
 
   router.use('/reg', async (request, _response, next) => {
