@@ -5,8 +5,8 @@ import type { Pool } from '#shared/db/pool.ts';
 import { forgetUnusedClients, UNUSED_SECONDS } from './apps.ts';
 
 /**
- * For this long a refresh token may be used again: its answer may have been lost, and a tab that was duplicated has the same one.
- * After that, a second use ends the sign-in, since one of the two users is a thief.
+ * For this long a refresh token may be used again, since its answer may have been lost. After that, a second use ends the sign-in: one
+ * of the two users is a thief. Tabs of one browser take turns.
  */
 const REUSE_SECONDS = 10;
 

@@ -1,4 +1,6 @@
 import { useSyncExternalStore } from 'react';
+import { newID } from './new-id.ts';
+import { connectTabs } from './session-tabs.ts';
 
 /** Who is signed in, in this tab: kept over reloads, and gone with the tab. */
 export interface Session {
@@ -10,10 +12,17 @@ export interface Session {
   renewal: { kind: 'development' } | { kind: 'provider'; refreshToken: string | undefined };
 }
 
+/** A session as a tab keeps it. A tab that is duplicated, or restored, has the same one. */
+export interface KeptSession extends Session {
+  signInID: string;
+  renewals: number;
+}
+
 const KEY = 'gantry.session';
 /** Before the token ends: long enough for a request that is on its way. */
 const AHEAD_MS = 120_000;
-const RETRY_MS = 15_000;
+/** Below the time in which the built-in sign-in accepts a refresh token again: an answer may have been lost. */
+const RETRY_MS = 5_000;
 
 let session = read();
 /** Why the last session ended. */
@@ -22,13 +31,14 @@ let timer: ReturnType<typeof setTimeout> | undefined;
 let renewing: Promise<void> | undefined;
 let renewal: (session: Session) => Promise<Session> = () => Promise.reject(new Error('Nothing renews the session'));
 const listeners = new Set<() => void>();
+const tabs = connectTabs(() => session, set);
 if (session) schedule(session);
 
 export function useSession(): Session | undefined {
   return useSyncExternalStore(subscribe, () => session);
 }
 
-export function getSession(): Session | undefined {
+export function getSession(): KeptSession | undefined {
   return session;
 }
 
@@ -43,7 +53,7 @@ export function renewBy(renew: (session: Session) => Promise<Session>): void {
 
 export function beginSession(next: Session): void {
   notice = undefined;
-  set(next);
+  set({ ...next, signInID: newID(), renewals: 0 });
 }
 
 export function endSession(why?: string): void {
@@ -62,7 +72,7 @@ export function subscribe(listener: () => void): () => void {
   return () => listeners.delete(listener);
 }
 
-function set(next: Session | undefined): void {
+function set(next: KeptSession | undefined): void {
   session = next;
   if (next) sessionStorage.setItem(KEY, JSON.stringify(next));
   else sessionStorage.removeItem(KEY);
@@ -70,7 +80,7 @@ function set(next: Session | undefined): void {
   for (const listener of listeners) listener();
 }
 
-function schedule(next: Session | undefined): void {
+function schedule(next: KeptSession | undefined): void {
   clearTimeout(timer);
   if (!next) return;
   const waitMs = Math.max(0, next.expiresAt - Date.now() - AHEAD_MS);
@@ -94,15 +104,23 @@ function renew(): Promise<void> {
 async function renewOnce(): Promise<void> {
   const current = session;
   if (!current) return;
-  const next = await renewal(current);
-  // Signed out or in again meanwhile.
-  if (session === current) set(next);
+  await tabs.inTurn(current, async () => {
+    // Renewed by another tab, signed out, or in again meanwhile.
+    if (session !== current) return;
+    const { signInID, renewals } = current;
+    const next = { ...(await renewal(current)), signInID, renewals: renewals + 1 };
+    tabs.tell(next);
+    if (session === current) set(next);
+  });
 }
 
-function read(): Session | undefined {
+function read(): KeptSession | undefined {
   try {
-    const stored = JSON.parse(sessionStorage.getItem(KEY) ?? 'null') as Session | null;
-    return stored && stored.expiresAt > Date.now() ? stored : undefined;
+    const stored = JSON.parse(sessionStorage.getItem(KEY) ?? 'null') as KeptSession | null;
+    // An older console has kept it without the last two.
+    return stored && stored.expiresAt > Date.now()
+      ? { ...stored, signInID: stored.signInID ?? newID(), renewals: stored.renewals ?? 0 }
+      : undefined;
   } catch {
     return undefined;
   }

@@ -9,6 +9,7 @@ export type SignIn = Schemas['SignIn'];
 const PENDING = 'gantry.sign-in';
 /** The provider that has given no refresh token although it was asked for one. */
 const CONSENT = 'gantry.ask-for-consent';
+const RENEWAL_MS = 20_000;
 const REDIRECT_URI = `${location.origin}/console/signed-in`;
 
 interface Pending {
@@ -114,7 +115,8 @@ export async function renewSession(session: Session): Promise<Session> {
     client,
     oauth.None(),
     refreshToken,
-    unsafeOptions(server),
+    // Other tabs wait for it.
+    { ...unsafeOptions(server), signal: AbortSignal.timeout(RENEWAL_MS) },
   );
   const tokens = await oauth.processRefreshTokenResponse(server, client, response);
   return sessionOf(tokens, refreshToken);

@@ -16,15 +16,10 @@ const email = 'built-in@example.com';
 export function builtInSignInTests(stage: () => Stage): void {
   test('with an invitation, a password, codes of an app and a passkey, in the console', async () => {
     const { cluster, visit, faults } = stage();
-    const port = await freePort();
-    // A name, since browsers tie passkeys to no address.
-    const site = `http://localhost:${port}`;
-    const { METRICS_PORT: _, ...env } = cluster.env;
-    const settings = { AUTH: 'builtin', DEV_ISSUER_KEY_FILE: '', PORT: String(port), PUBLIC_URL: site };
-    await using _api = await startApi({ config: readConfig({ ...env, ...settings }), logger: testLogger });
+    await using service = await startBuiltIn(stage());
     const accountID = await ensureAccount(cluster.pool, email);
     const token = await makeLink(cluster.pool, { accountID, purpose: 'INVITATION' });
-    const page = await visit(`${site}/sign-in/link/${token}`);
+    const page = await visit(`${service.site}/sign-in/link/${token}`);
     await expectAccessible(page, { name: 'sign-in-invitation', shows: 'Welcome to Gantry' });
 
     await page.getByLabel('New password').fill(password);
@@ -85,6 +80,93 @@ export function builtInSignInTests(stage: () => Stage): void {
     ]);
     await page.close();
   });
+
+  test('tabs with the same session renew it once, and hand it on: a tab that is duplicated, and one that was away', async () => {
+    const { cluster, visit, context } = stage();
+    // Of another port of this host.
+    await context.clearCookies();
+    await using service = await startBuiltIn(stage());
+    const accountID = await ensureAccount(cluster.pool, 'tabs@example.com');
+    const token = await makeLink(cluster.pool, { accountID, purpose: 'INVITATION' });
+    const page = await visit(`${service.site}/sign-in/link/${token}`);
+    await page.getByLabel('New password').fill(password);
+    await page.getByRole('button', { name: 'Set the password' }).click();
+    await page.getByRole('link', { name: 'Go to Gantry' }).click();
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByLabel('E-mail address').fill('tabs@example.com');
+    await givePassword(page);
+    await page.getByText('You are in no tenant yet').waitFor();
+    let renewals = 0;
+    context.on('request', (request) => {
+      if (request.postData()?.includes('grant_type=refresh_token')) renewals += 1;
+    });
+    const opened = page.waitForEvent('popup');
+    await page.evaluate("void window.open('/console/')");
+    const other = await opened;
+    await other.getByText('You are in no tenant yet').waitFor();
+    const first = await refreshTokenOf(page);
+    expect(await refreshTokenOf(other)).toBe(first);
+
+    await endSoon(page);
+    await page.reload();
+    await expect.poll(() => refreshTokenOf(page)).not.toBe(first);
+    await expect.poll(() => refreshTokenOf(other)).toBe(await refreshTokenOf(page));
+
+    const second = await refreshTokenOf(page);
+    await endSoon(other);
+    await other.goto('about:blank');
+    await endSoon(page);
+    await page.reload();
+    await expect.poll(() => refreshTokenOf(page)).not.toBe(second);
+    // So long ago that the one before is accepted no more.
+    await cluster.pool.query(
+      `update sign_in_record set consumed_at = consumed_at - interval '1 minute' where kind = 'RefreshToken'`,
+    );
+    await other.goto(`${service.site}/console/`);
+    await expect.poll(() => refreshTokenOf(other)).toBe(await refreshTokenOf(page));
+
+    const third = await refreshTokenOf(page);
+    renewals = 0;
+    const mayAnswer = Promise.withResolvers<void>();
+    await context.route('**/token', async (route) => {
+      await mayAnswer.promise;
+      await route.continue();
+    });
+    await Promise.all([endSoon(page), endSoon(other)]);
+    await Promise.all([page.reload(), other.reload()]);
+    const waiting = 'navigator.locks.query().then(({ pending }) => pending.length)';
+    await expect.poll(async () => renewals + (await page.evaluate<number>(waiting))).toBe(2);
+    mayAnswer.resolve();
+    await expect.poll(() => refreshTokenOf(page)).not.toBe(third);
+    await expect.poll(() => refreshTokenOf(other)).toBe(await refreshTokenOf(page));
+    expect(renewals).toBe(1);
+    await context.unroute('**/token');
+    await other.close();
+    await page.close();
+  });
+}
+
+async function startBuiltIn({ cluster }: Stage) {
+  const port = await freePort();
+  // A name, since browsers tie passkeys to no address.
+  const site = `http://localhost:${port}`;
+  const { METRICS_PORT: _, ...env } = cluster.env;
+  const settings = { AUTH: 'builtin', DEV_ISSUER_KEY_FILE: '', PORT: String(port), PUBLIC_URL: site };
+  const api = await startApi({ config: readConfig({ ...env, ...settings }), logger: testLogger });
+  return { site, [Symbol.asyncDispose]: () => api[Symbol.asyncDispose]() };
+}
+
+async function refreshTokenOf(page: Page): Promise<string> {
+  const kept: string = await page.evaluate("sessionStorage.getItem('gantry.session')");
+  return JSON.parse(kept).renewal.refreshToken;
+}
+
+/** The next load of the page finds a token that ends soon, and renews it. */
+async function endSoon(page: Page): Promise<void> {
+  await page.evaluate(`{
+    const kept = JSON.parse(sessionStorage.getItem('gantry.session'));
+    sessionStorage.setItem('gantry.session', JSON.stringify({ ...kept, expiresAt: Date.now() + 100_000 }));
+  }`);
 }
 
 async function givePassword(page: Page): Promise<void> {

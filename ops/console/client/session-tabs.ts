@@ -1,0 +1,66 @@
+import type { KeptSession } from './session.ts';
+
+/** A refresh token that is used twice ends the sign-in, so tabs with the same session renew it in turn, and tell each other. */
+export interface SessionTabs {
+  /** Does the work while no other tab renews this sign-in, and after a tab that has renewed it has been heard. */
+  inTurn(session: KeptSession, work: () => Promise<void>): Promise<void>;
+  /** Tells the other tabs of a renewed session. */
+  tell(session: KeptSession): void;
+}
+
+type Renewal = Pick<KeptSession, 'signInID' | 'renewals'>;
+
+type Message =
+  | { renewed: KeptSession }
+  /** Asked by a tab that may have missed one: it was asleep, or was restored. */
+  | { asked: Renewal };
+
+const CHANNEL = 'gantry.session';
+/** For the answer of another tab, which is here within milliseconds if there is one. */
+const ANSWER_MS = 300;
+/** For another tab that renews it. */
+const TURN_MS = 30_000;
+
+export function connectTabs(get: () => KeptSession | undefined, set: (session: KeptSession) => void): SessionTabs {
+  const channel = new BroadcastChannel(CHANNEL);
+  let heard: (() => void) | undefined;
+  channel.onmessage = ({ data }: { data: Message }) => {
+    const own = get();
+    if (!own) return;
+    if ('asked' in data) {
+      if (isLater(own, data.asked)) channel.postMessage({ renewed: own } satisfies Message);
+    } else if (isLater(data.renewed, own)) {
+      set(data.renewed);
+      heard?.();
+    }
+  };
+
+  async function hearOthers({ signInID, renewals }: KeptSession): Promise<void> {
+    const answered = new Promise<void>((resolve) => {
+      heard = resolve;
+      setTimeout(resolve, ANSWER_MS);
+    });
+    channel.postMessage({ asked: { signInID, renewals } } satisfies Message);
+    await answered;
+    heard = undefined;
+  }
+
+  return {
+    async inTurn(session, work) {
+      // Only a refresh token is used up. A page without TLS has no locks, and no provider signs in there.
+      if (session.renewal.kind !== 'provider') return work();
+      const options = { signal: AbortSignal.timeout(TURN_MS) };
+      await navigator.locks.request(`${CHANNEL}.${session.signInID}`, options, async () => {
+        await hearOthers(session);
+        await work();
+      });
+    },
+    tell(session) {
+      if (session.renewal.kind === 'provider') channel.postMessage({ renewed: session } satisfies Message);
+    },
+  };
+}
+
+function isLater(one: Renewal, other: Renewal): boolean {
+  return one.signInID === other.signInID && one.renewals > other.renewals;
+}
