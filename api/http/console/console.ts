@@ -103,7 +103,7 @@ function policy({
     `style-src 'self' 'nonce-${nonce}'`,
     // Files of the tenant are read with the token, and shown by addresses that only this page knows.
     "img-src 'self' data: blob:",
-    'media-src blob:',
+    'media-src data: blob:',
     // The page asks the provider for its configuration and for tokens.
     ['connect-src', "'self'", ...provider].join(' '),
     "font-src 'self'",
