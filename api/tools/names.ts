@@ -25,6 +25,7 @@ export const withoutTool: Readonly<Record<string, string>> = {
   exportRows: 'it answers with a file',
   downloadDatasourceFile: 'it answers with a file',
   getWidgetFile: 'it answers with a file',
+  getAppPageFile: 'it answers with a file',
   exportAuditLogs: 'it answers with a file',
   getAppPageData: 'it answers with a line for each item; run_app_page_query and get_widget_data answer for one',
   streamWorkflowInstance: 'it answers with a stream, which calls of execute_workflow report as progress',

@@ -358,8 +358,9 @@ test('what a role may not do on a page: what the page does not bind, other pages
     'The one: run the query',
     'The one: open the page',
     'The files: upload a file',
-    'The picture: see its file',
   ]);
+  const onDashboard = demandsOf({ ...document, kind: 'dashboard' });
+  expect(onDashboard.map(({ what }) => what)).toContain('see its file');
   expect(refusedBy(['appPage.read', 'workflow.*', 'dataquery.execute', 'widget.create', 'widget.execute'])).toEqual([]);
   expect(refusedBy(['workflow.*', 'dataquery.execute', 'widget.create'], [['widget', 'w', 'execute']])).toEqual([
     ...['page: open the page', 'The one: open the page'],

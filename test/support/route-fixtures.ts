@@ -195,6 +195,15 @@ const params: Record<string, MakeParam> = {
       .post('T/widgets/upload', aFile(Buffer.from('a text')));
     return answer.body.filePath;
   },
+  /** Of a widget on the newest page. */
+  pageFilePath: async (cluster, tenant) => {
+    const api = cluster.as(tenant.creator).in(tenant);
+    const { filePath } = (await api.post('T/widgets/upload', aFile())).body;
+    const { id } = await aWidget(cluster, { tenant, config: { properties: { src: filePath } } });
+    const { appPageID } = (await api.get('T/app-pages?limit=1')).body.appPages[0];
+    await api.patch(`T/app-pages/${appPageID}`, { appPageConfig: { widgets: [`widget_${id}_a`] } });
+    return filePath;
+  },
   widgetFileID: async (cluster, tenant) => {
     const answer = await cluster
       .as(tenant.creator)
@@ -463,6 +472,7 @@ const queries: Record<string, string> = {
   'get /api/v1/tenants/:tenantID/folders': '?entityType=workflow',
   'get /api/v1/tenants/:tenantID/search': '?q=a',
   'get /api/v1/tenants/:tenantID/widgets/files': '?path={widgetFilePath}',
+  'get /api/v1/tenants/:tenantID/app-pages/:appPageID/files': '?path={pageFilePath}',
   'post /api/v1/tenants/:tenantID/listeners/:listenerID/events/:eventID/shadow-replay': '?wait=0',
   // The run of the fixture does not end.
   'get /api/v1/tenants/:tenantID/workflows/instances/:instanceID/stream': '?seconds=0',

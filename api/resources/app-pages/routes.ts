@@ -16,6 +16,7 @@ import { readPageData } from './data.ts';
 import { getAppPage } from './find.ts';
 import { listPageQuestions } from './list-questions.ts';
 import { presentAppPage, presentVersion, presentVersionSummary } from './present.ts';
+import { readPageFile } from './read-file.ts';
 import { readPageRun } from './read-run.ts';
 import { restoreAppPage } from './restore.ts';
 import { runPageQuery } from './run-query.ts';
@@ -136,6 +137,7 @@ export const appPageRoutes = [
   }),
   restoreAppPage,
   readPageContent,
+  readPageFile,
   readPageData,
   runPageQuery,
   runPageWorkflow,

@@ -1,5 +1,13 @@
-import { type DataLine, readPageData, readWidgetFile, readWidgetsData, uploadWidgetFile } from '../client/app-pages.ts';
+import {
+  type DataLine,
+  readPageData,
+  readPageFile,
+  readWidgetFile,
+  readWidgetsData,
+  uploadWidgetFile,
+} from '../client/app-pages.ts';
 import { watchBridge } from '../client/bridge.ts';
+import { mayNow } from '../client/may.ts';
 import { readPageRun, readWorkflowInputs } from '../client/page-runs.ts';
 import { queries } from '../client/queries.ts';
 import { runDataQuery } from '../client/queries-of-tenant.ts';
@@ -134,7 +142,9 @@ export function commonClient({
       const isOwn =
         address?.origin === location.origin && address.pathname === `/api/v1/tenants/${tenantID}/widgets/files`;
       if (!isOwn || !path) throw new Error('Only files that were uploaded here are shown, and none of other sites.');
-      return URL.createObjectURL(await readWidgetFile(tenantID, path));
+      const isOfPage = appPageID !== undefined && !(await mayNow(tenantID, 'widget.execute'));
+      const file = isOfPage ? readPageFile({ tenantID, appPageID }, path) : readWidgetFile(tenantID, path);
+      return URL.createObjectURL(await file);
     },
   };
 }

@@ -139,6 +139,13 @@ export async function readWidgetFile(tenantID: string, path: string): Promise<Bl
   return data as unknown as Blob;
 }
 
+/** Those of a file that a widget of a page names, for who may read the page. */
+export async function readPageFile(ids: { tenantID: string; appPageID: string }, path: string): Promise<Blob> {
+  const params = { path: ids, query: { path } };
+  const { data } = await rest.GET(`${T}/app-pages/{appPageID}/files`, { params, parseAs: 'blob' });
+  return data as unknown as Blob;
+}
+
 export async function uploadWidgetFile(tenantID: string, file: File) {
   const form = new FormData();
   form.append('file', file);

@@ -1,5 +1,6 @@
 import { queryOptions, useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
+import { queries } from './queries.ts';
 import { body, rest } from './rest.ts';
 import type { Schemas } from './types.ts';
 
@@ -23,6 +24,12 @@ function permissionsRead(tenantID: string, object?: AssetName) {
 export function usePermissions(tenantID: string): Permission[] | undefined {
   const { data } = useQuery(permissionsRead(tenantID));
   return data && [...data.permissions, ...data.permissionsOnSome];
+}
+
+/** Whether the caller has the permission on at least one asset of its type. */
+export async function mayNow(tenantID: string, permission: Permission): Promise<boolean> {
+  const { permissions, permissionsOnSome } = await queries.fetchQuery(permissionsRead(tenantID));
+  return permissions.includes(permission) || permissionsOnSome.includes(permission);
 }
 
 /** The page that a role of the caller has in place of Home; null: none, undefined: not known yet. */

@@ -342,7 +342,6 @@ export function builderPanelTests(stage: () => Stage): void {
 
     await page.getByRole('button', { name: 'Preview' }).click();
     await page.getByText('Not allowed to such a member: to run the query “Beside the page”').waitFor();
-    await page.getByText('Not allowed to such a member: to see its file').waitFor();
     await expectAccessible(page, { name: 'builder-as-role', shows: 'Not allowed to such a member' });
   });
 }

@@ -1,16 +1,13 @@
 import { z } from 'zod';
 import { AppError } from '#shared/core/errors.ts';
-import { quote } from '#shared/core/quote.ts';
-import { idOf } from '#shared/core/schema/reference.ts';
-import { TenantFile } from '#shared/entities/tables/tenant-file.ts';
 import { saveFile } from '../../../assets/save-file.ts';
 import { tenantRoute } from '../../../context/routes.ts';
 import { Message } from '../../../http/fields/response-parts.ts';
 import { UPLOAD } from '../../../http/request/upload.ts';
-import { noFile, sendFile } from '../../../http/response/send-file.ts';
 import { exampleFile } from '../examples.ts';
 import { fileAddressOf, widgetFileFields } from './address.ts';
-import { isShownInline, widgetFileTypeOf } from './type.ts';
+import { FilePath, sendWidgetFile } from './send.ts';
+import { widgetFileTypeOf } from './type.ts';
 
 const WidgetFile = z
   .object({
@@ -47,18 +44,6 @@ export const uploadWidgetFile = tenantRoute({
   },
 });
 
-/** The path of an uploaded file. Only the two ids in it are used, so it leads to no other file. */
-const FilePath = z
-  .string()
-  .max(255)
-  .transform((path, check) => {
-    const [, tenantID, fileID] = /^widget-files\/([^/]+)\/([^/]+)$/.exec(path) ?? [];
-    const ids = z.object({ tenantID: idOf('tenant'), fileID: idOf('file') }).safeParse({ tenantID, fileID });
-    if (ids.success) return ids.data;
-    check.addIssue({ code: 'custom', message: `expected the filePath of an uploaded file, received ${quote(path)}` });
-    return z.NEVER;
-  });
-
 export const readWidgetFile = tenantRoute({
   name: 'getWidgetFile',
   method: 'get',
@@ -74,10 +59,7 @@ export const readWidgetFile = tenantRoute({
   errors: ['404'],
 
   async handle({ query: { path }, em, tenantID, response, signal }, { files }) {
-    const file =
-      path.tenantID === tenantID ? await em.findOne(TenantFile, { id: path.fileID, purpose: 'widget' }) : null;
-    if (!file) throw noFile();
-    await sendFile(files, file, { response, signal, isInline: isShownInline(file.fileType) });
+    await sendWidgetFile(files, { em, tenantID, path, response, signal });
     return {};
   },
 });

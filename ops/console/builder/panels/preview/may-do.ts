@@ -24,6 +24,8 @@ export function demandsOf(document: PageDocument): Demand[] {
   const bound = new Set(boundIDs(document));
   const widgets = Object.values(document.widgets).flatMap((widget) => [
     ...parts.map(({ permission }) => seen(widget, permission)),
+    // Files that widgets of a page show are read with the page.
+    ...(document.kind === 'dashboard' ? fileDemands(widget) : []),
     ...widgetDemands(widget, bound),
   ]);
   return [...opening, ...widgets];
@@ -38,14 +40,17 @@ function boundIDs({ config: { dataSources } }: PageDocument): unknown[] {
   return sources.flatMap(({ queryID, workflowID }) => [queryID, workflowID]);
 }
 
+function fileDemands(widget: WidgetDraft): Demand[] {
+  const properties = isObject(widget.config.properties) ? widget.config.properties : {};
+  const isShown = [properties.src, properties.poster].some((at) => String(at ?? '').includes('/widgets/files?'));
+  return isShown ? [{ widget, what: 'see its file', permission: 'widget.execute', ids: [], type: undefined }] : [];
+}
+
 function widgetDemands(widget: WidgetDraft, bound: ReadonlySet<unknown>): Demand[] {
   const { type, config } = widget;
   const own: Demand[] = [];
   if (type === 'file-upload')
     own.push({ widget, what: 'upload a file', permission: 'widget.create', ids: [], type: undefined });
-  const properties = isObject(config.properties) ? config.properties : {};
-  if ([properties.src, properties.poster].some((address) => String(address ?? '').includes('/widgets/files?')))
-    own.push({ widget, what: 'see its file', permission: 'widget.execute', ids: [], type: undefined });
   return [...own, ...actionsIn(config).flatMap((action) => actionDemand(widget, action, bound) ?? [])];
 }
 
