@@ -93,6 +93,25 @@ test('a viewer answers the form of a run that the viewer has started through the
   expect(await listed(page, viewer)).toEqual([]);
 });
 
+test('the loser of two answers reads who has answered, and the winner that it was the own answer', async () => {
+  const { email } = (await as(tenant.creator).get(`T/users/${other.id}`)).body.user;
+  const approval = { type: 'approval', approvers: [viewer.id, other.id] };
+  const page = await aPage(await aQuestion(approval));
+  const { questionID } = await asked(page);
+  expect((await read(page, questionID, viewer)).body.question).toMatchObject({ answeredBy: null, isOwnAnswer: false });
+
+  const answers = await Promise.all([
+    answer(page, questionID, other, { decision: 'approve' }),
+    answer(page, questionID, other, { decision: 'reject' }),
+  ]);
+  const late = await answer(page, questionID, viewer, { decision: 'reject' });
+
+  expect([...answers.map(({ status }) => status).sort(), late.status]).toEqual([200, 409, 409]);
+  const seenBy = async (user: TestUser) => (await read(page, questionID, user)).body.question;
+  expect(await seenBy(viewer)).toMatchObject({ status: 'COMPLETED', answeredBy: email, isOwnAnswer: false });
+  expect(await seenBy(other)).toMatchObject({ status: 'COMPLETED', answeredBy: email, isOwnAnswer: true });
+});
+
 test('a question that is not asked of a viewer there is not answered through a page', async () => {
   const workflow = await aQuestion({});
   const page = await aPage(workflow);

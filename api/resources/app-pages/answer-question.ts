@@ -1,5 +1,8 @@
 import { z } from 'zod';
 import { JsonObject } from '#shared/core/json.ts';
+import type { EntityManager } from '#shared/entities/orm.ts';
+import type { CollectionRequest } from '#shared/entities/tables/collection-request.ts';
+import { User } from '#shared/entities/tables/user.ts';
 import { tenantRoute } from '../../context/routes.ts';
 import { Message } from '../../http/fields/response-parts.ts';
 import { requireOpen, takeAnswer } from '../../questions/accept-submission.ts';
@@ -31,6 +34,8 @@ export const readPageQuestion = tenantRoute({
       question: {
         ...{ collectionRequestID: id, instanceID, workflowAlias, isOwnRun, status, collectionType, collectionConfig },
         title: collectionConfig.title ?? null,
+        answeredBy: await readAnswerer(em, request),
+        isOwnAnswer: request.submittedBy === identity.userID,
         expiresAt: expiresAt?.toISOString() ?? null,
         createdAt: createdAt.toISOString(),
       },
@@ -38,6 +43,14 @@ export const readPageQuestion = tenantRoute({
     };
   },
 });
+
+/** Null for an open question, and for an answer by link. */
+async function readAnswerer(em: EntityManager, { submittedBy }: CollectionRequest): Promise<string | null> {
+  const user = submittedBy ? await em.findOne(User, { id: submittedBy }) : null;
+  if (!user) return null;
+  const name = [user.firstName, user.lastName].filter(Boolean).join(' ');
+  return name || (user.email ?? null);
+}
 
 export const answerPageQuestion = tenantRoute({
   name: 'submitAppPageQuestion',

@@ -31,6 +31,8 @@ export const PageQuestionSummary = z
 
 export const PageQuestion = PageQuestionSummary.extend({
   status: z.enum(['PENDING', 'COMPLETED', 'EXPIRED', 'CANCELLED']),
+  answeredBy: z.string().nullable().describe('The name, or the address, of the member who has answered'),
+  isOwnAnswer: z.boolean().describe('Whether that is the caller'),
   collectionConfig: ShownForm,
 }).meta({
   id: 'AppPageQuestion',
@@ -38,6 +40,8 @@ export const PageQuestion = PageQuestionSummary.extend({
     {
       ...exampleSummary,
       status: 'PENDING',
+      answeredBy: null,
+      isOwnAnswer: false,
       collectionConfig: { collectionType: 'approval', title: 'Refund of 40 €?' },
     },
   ],

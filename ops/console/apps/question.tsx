@@ -1,48 +1,68 @@
 import { Paper, Skeleton, Stack, Text } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
+import { useEffect } from 'react';
 import { errorInPlaceOf } from '../client/error-in-place.ts';
 import { useMay } from '../client/may.ts';
 import { answerPageQuestion, pageQuestionRead } from '../client/page-runs.ts';
 import { requestRead } from '../client/reads.ts';
 import { APIError, body, rest } from '../client/rest.ts';
+import type { Schemas } from '../client/types.ts';
 import { type Answer, Approval, FormAnswer } from '../inbox/answer.tsx';
+import type { QuestionProps } from '../page/widgets/runs-of.tsx';
+import { Notice } from '../ui/notice.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { questionTitle } from '../ui/question.ts';
 
-/** A question of a run within the page that has started the run, for those who may answer it there or in the inbox. */
-export function Question({ questionID }: { questionID: string }) {
+/**
+ * A question of a run within the page that has started the run, for those who may answer it there or in the inbox. `isGone`: the run does
+ * not ask it any more, so somebody may have answered meanwhile.
+ */
+export function Question({ questionID, isGone = false, onAnswered }: QuestionProps) {
+  const { read, isReadable, answer } = useAsked(questionID);
+  const queries = useQueryClient();
+  const send = useMutation({
+    mutationFn: answer,
+    onSuccess: () => onAnswered?.(),
+    onSettled: () =>
+      Promise.all(
+        ['request', 'page-question', 'page-questions'].map((key) => queries.invalidateQueries({ queryKey: [key] })),
+      ),
+  });
+  const { data: request, refetch } = read;
+  useEffect(() => {
+    if (isGone && isReadable) void refetch();
+  }, [isGone, isReadable, refetch]);
+  const error = errorInPlaceOf(read);
+  if (!isReadable) return isGone ? null : <Text size="sm">It waits for the answer of somebody else.</Text>;
+  if (error) return <Problem error={error} />;
+  if (!request) return <Skeleton h={80} />;
+  if (request.status === 'PENDING') return <Open request={request} send={send} />;
+  return send.isSuccess ? null : <Closed request={request} wasSent={send.isError} />;
+}
+
+/** A question as its page shows it, or as the inbox does to those for whom it is not on the page. */
+function useAsked(questionID: string) {
   const { tenantID = '', appPageID } = useParams({ strict: false });
   const may = useMay();
-  const queries = useQueryClient();
   const ids = { tenantID, appPageID: appPageID ?? '', appPageQuestionID: questionID };
   const ofPage = useQuery({ ...pageQuestionRead(ids), enabled: appPageID !== undefined });
   const isOfInbox = appPageID === undefined || isRefusal(ofPage.error);
   const mayRead = isOfInbox && (may('workflow.read') || may('workflow.execute'));
   const ofInbox = useQuery({ ...requestRead(tenantID, questionID), enabled: mayRead });
-  const read = isOfInbox ? ofInbox : ofPage;
-  const { data: request } = read;
-  const error = errorInPlaceOf(read);
-  const send = useMutation({
-    mutationFn: (submittedData: Answer) => {
-      if (!isOfInbox) return answerPageQuestion(ids, submittedData);
-      const path = '/api/v1/tenants/{tenantID}/workflows/data-collection/{collectionRequestID}/submit';
-      return body(
-        rest.POST(path, { params: { path: { tenantID, collectionRequestID: questionID } }, body: { submittedData } }),
-      );
-    },
-    onSettled: () =>
-      Promise.all(
-        [['request', tenantID, questionID], ['page-question'], ['page-questions']].map((queryKey) =>
-          queries.invalidateQueries({ queryKey }),
-        ),
-      ),
-  });
-  if (isOfInbox && (!mayRead || isRefusal(error)))
-    return <Text size="sm">It waits for the answer of somebody else.</Text>;
-  if (error) return <Problem error={error} />;
-  if (!request) return <Skeleton h={80} />;
-  if (request.status !== 'PENDING') return null;
+  const answer = async (submittedData: Answer): Promise<unknown> => {
+    if (!isOfInbox) return await answerPageQuestion(ids, submittedData);
+    const path = '/api/v1/tenants/{tenantID}/workflows/data-collection/{collectionRequestID}/submit';
+    const params = { path: { tenantID, collectionRequestID: questionID } };
+    return await body(rest.POST(path, { params, body: { submittedData } }));
+  };
+  if (!isOfInbox) return { read: ofPage, isReadable: true, answer };
+  return { read: ofInbox, isReadable: mayRead && !isRefusal(errorInPlaceOf(ofInbox)), answer };
+}
+
+type Request = Pick<Schemas['CollectionRequest'], 'collectionConfig' | 'collectionType'>;
+
+function Open({ request, send }: { request: Request; send: Parameters<typeof Approval>[0]['send'] }) {
   const { description } = request.collectionConfig;
   return (
     <Paper withBorder p="md" mt="xs" component="section" aria-label={questionTitle(request)}>
@@ -59,6 +79,25 @@ export function Question({ questionID }: { questionID: string }) {
         )}
       </Stack>
     </Paper>
+  );
+}
+
+interface ClosedProps {
+  request: { status: string; answeredBy?: string | null; isOwnAnswer?: boolean };
+  wasSent: boolean;
+}
+
+/** Tells a viewer who was about to answer that another did, or that nobody is asked any more. */
+function Closed({ request: { status, answeredBy, isOwnAnswer }, wasSent }: ClosedProps) {
+  if (isOwnAnswer && !wasSent) return null;
+  return (
+    <Notice tone="wait" role="status">
+      {status !== 'COMPLETED' && 'This question is closed: nobody has answered it in time, or its run has ended.'}
+      {status === 'COMPLETED' && isOwnAnswer && 'You have answered this already.'}
+      {status === 'COMPLETED' && !isOwnAnswer && <bdi>{answeredBy ?? 'Somebody else'}</bdi>}
+      {status === 'COMPLETED' && !isOwnAnswer && ' has answered meanwhile.'}
+      {wasSent && ' Your answer was not taken.'}
+    </Notice>
   );
 }
 

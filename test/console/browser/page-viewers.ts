@@ -10,6 +10,7 @@ export function pageViewerTests(stage: () => Stage): void {
     const { cluster, tenant, open, faults } = stage();
     const clerk = await aMember(cluster, { tenant, can: ['appPage.read', 'appPage.list'] });
     const chief = await aMember(cluster, { tenant, can: ['appPage.read', 'appPage.list'] });
+    const second = await aMember(cluster, { tenant, can: ['appPage.read', 'appPage.list'] });
     const workflow = await aWorkflow(cluster, {
       ...{ tenant, title: 'Refund' },
       options: {
@@ -27,7 +28,7 @@ export function pageViewerTests(stage: () => Stage): void {
             title: 'Which account?',
             fields: [{ key: 'iban', label: 'IBAN', required: true }],
           },
-          approve: { type: 'approval', title: 'Pay {{ctx.input.amount}} €?', approvers: [chief.id] },
+          approve: { type: 'approval', title: 'Pay {{ctx.input.amount}} €?', approvers: [chief.id, second.id] },
           end: { type: 'end', outputParameters: [{ name: 'order', sourceVariable: '{{ctx.input.order}}' }] },
         },
         ['start>ask', 'ask:output>approve', 'approve:approved>end'],
@@ -77,14 +78,22 @@ export function pageViewerTests(stage: () => Stage): void {
     const waiting = phone.getByRole('region', { name: 'Waiting for your answer' });
     await waiting.getByText('Pay 40 €?').click();
     await expectAccessible(phone, { name: 'page-question', shows: '1 question waits for your answer' });
+    const late = await open(second, { at });
+    const unfolded = late.getByRole('region', { name: 'Waiting for your answer' });
+    await unfolded.getByText('Pay 40 €?').click();
+    await unfolded.getByRole('button', { name: 'Reject' }).waitFor();
     await waiting.getByRole('button', { name: 'Accept' }).click();
     await waiting.waitFor({ state: 'detached' });
+    await unfolded.getByRole('button', { name: 'Reject' }).click();
+    await unfolded.getByText(`${chief.email} has answered meanwhile. Your answer was not taken.`).waitFor();
+    await expectAccessible(late, { name: 'page-question-lost', shows: 'has answered meanwhile' });
+    await late.close();
     await run.getByText('Completed').waitFor();
     const { rows } = await cluster.pool.query('select input, output from workflow_instance where workflow_id = $1', [
       workflow.id,
     ]);
     expect(rows).toMatchObject([{ input: { reason: 'broken', amount: 40, order: 7 }, output: { order: 7 } }]);
-    expect(faults.filter((fault) => !/status of 40[034]/.test(fault))).toEqual([]);
+    expect(faults.filter((fault) => !/status of 40[0349]/.test(fault))).toEqual([]);
     faults.length = 0;
     await page.close();
     await phone.close();

@@ -1,5 +1,5 @@
 import { Button, Group } from '@mantine/core';
-import { type ComponentType, createContext, Suspense, use } from 'react';
+import { type ComponentType, createContext, Suspense, use, useState } from 'react';
 import { JSONView } from '../../ui/json.tsx';
 import { Notice } from '../../ui/notice.tsx';
 import { Status } from '../../ui/status.tsx';
@@ -8,6 +8,8 @@ import { usePage, useStore } from './page-context.ts';
 
 export interface QuestionProps {
   questionID: string;
+  isGone?: boolean;
+  onAnswered?: () => void;
 }
 
 /** Draws a question of a run, and the way to answer it: the host of the page has it. */
@@ -24,6 +26,9 @@ function OneRun({ run }: { run: PageRun }) {
   const { slot, status, steps, error, questionID } = run;
   const page = usePage();
   const Question = use(QuestionContext);
+  // The last one stays, to tell a viewer who was about to answer that another did.
+  const [asked, setAsked] = useState(questionID);
+  if (questionID !== null && questionID !== asked) setAsked(questionID);
   const isOver = hasEnded(run);
   return (
     <div className="page-run">
@@ -43,9 +48,9 @@ function OneRun({ run }: { run: PageRun }) {
           </Button>
         )}
       </Group>
-      {questionID !== null && Question && (
+      {asked !== null && Question && (
         <Suspense>
-          <Question questionID={questionID} />
+          <Question key={asked} questionID={asked} isGone={questionID === null} />
         </Suspense>
       )}
       {error && (
