@@ -1,4 +1,5 @@
 import type { Pool } from '#shared/db/pool.ts';
+import { type RestoreHold, readHold } from '#shared/process/restore-hold.ts';
 import type { PausedQueues } from '../runs/paused-queues.ts';
 import { type BacklogRow, readBacklog } from './backlog.ts';
 import {
@@ -22,6 +23,7 @@ const FRESH_MS = 2_000;
 const FRESH_PAST_MS = 20_000;
 
 export interface FleetState {
+  restore: RestoreHold | undefined;
   pausedQueues: readonly string[];
   backlog: Read<{ rows: readonly BacklogRow[] }>;
   tenants: Read<{ rows: readonly TenantRow[] }>;
@@ -48,6 +50,7 @@ export interface FleetView {
 }
 
 export function createFleetView(pool: Pool, pausedQueues: PausedQueues): FleetView {
+  const restore = readFresh(FRESH_MS, async () => ({ hold: await readHold(pool) }));
   const backlog = readFresh(FRESH_MS, async () => ({ rows: await readBacklog(pool) }));
   const tenants = readFresh(FRESH_MS, async () => ({ rows: await readTenants(pool, (await backlog()).rows) }));
   const workers = readFresh(FRESH_MS, async () => ({ rows: await readWorkers(pool) }));
@@ -61,6 +64,7 @@ export function createFleetView(pool: Pool, pausedQueues: PausedQueues): FleetVi
   return {
     async read() {
       return {
+        restore: (await restore()).hold,
         pausedQueues: await pausedQueues.names(),
         backlog: await backlog(),
         tenants: await tenants(),

@@ -194,6 +194,7 @@ export const operations = {
   diffAppPageVersion: {"method":"get","path":"/api/v1/tenants/{tenantID}/app-pages/{appPageID}/versions/{appPageVersionID}/diff"},
   restoreAppPageVersion: {"method":"post","path":"/api/v1/tenants/{tenantID}/app-pages/{appPageID}/versions/{appPageVersionID}/restore"},
   getAppPageContent: {"method":"get","path":"/api/v1/tenants/{tenantID}/app-pages/{appPageID}/content"},
+  getAppPageFile: {"method":"get","path":"/api/v1/tenants/{tenantID}/app-pages/{appPageID}/files","answers":"blob"},
   getAppPageData: {"method":"post","path":"/api/v1/tenants/{tenantID}/app-pages/{appPageID}/data","answers":"blob"},
   runAppPageQuery: {"method":"post","path":"/api/v1/tenants/{tenantID}/app-pages/{appPageID}/queries/{queryAlias}/run","takesKey":true},
   executeAppPageWorkflow: {"method":"post","path":"/api/v1/tenants/{tenantID}/app-pages/{appPageID}/workflows/{workflowAlias}/execute","takesKey":true},

@@ -3560,6 +3560,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/tenants/{tenantID}/app-pages/{appPageID}/files": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get a file that a widget of an app page shows
+         * @description Returns the bytes of an uploaded file that the config of a widget on the page names. The caller needs the permission to read the page, and none on its widgets; the creator of the page must be allowed to execute that widget. Sent as files of widgets are.
+         *
+         *     Permission: `appPage.read`
+         */
+        get: operations["getAppPageFile"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/tenants/{tenantID}/app-pages/{appPageID}/data": {
         parameters: {
             query?: never;
@@ -6732,6 +6754,8 @@ export interface components {
          *       "expiresAt": null,
          *       "createdAt": "2026-03-02T09:00:00.000Z",
          *       "status": "PENDING",
+         *       "answeredBy": null,
+         *       "isOwnAnswer": false,
          *       "collectionConfig": {
          *         "collectionType": "approval",
          *         "title": "Refund of 40 €?"
@@ -6754,6 +6778,10 @@ export interface components {
             createdAt: string;
             /** @enum {string} */
             status: "PENDING" | "COMPLETED" | "EXPIRED" | "CANCELLED";
+            /** @description The name, or the address, of the member who has answered */
+            answeredBy: string | null;
+            /** @description Whether that is the caller */
+            isOwnAnswer: boolean;
             collectionConfig: components["schemas"]["ShownForm"];
         };
         /**
@@ -10718,6 +10746,7 @@ export interface components {
         /**
          * @description What waits, works and fails, as the rows say
          * @example {
+         *       "restore": null,
          *       "pausedQueues": [],
          *       "backlog": {
          *         "at": "2026-11-22T10:24:00.000Z",
@@ -10837,6 +10866,8 @@ export interface components {
          *     }
          */
         Fleet: {
+            /** @description A restore from a backup that is not resumed: workers take no work. Null: none */
+            restore: components["schemas"]["FleetRestore"] | null;
             /** @description Queues that an operator has paused: workers take no job from them */
             pausedQueues: string[];
             backlog: components["schemas"]["FleetBacklogs"];
@@ -10943,6 +10974,18 @@ export interface components {
             p50: number;
             p95: number;
             p99: number;
+        };
+        FleetRestore: {
+            /**
+             * Format: date-time
+             * @description The moment of the backup
+             */
+            snapshotAt: string;
+            /**
+             * @description `loading`: the restore has not ended
+             * @enum {string}
+             */
+            phase: "loading" | "loaded";
         };
         /** @description The newest runs that ended within an hour, as far as they were looked at */
         FleetSample: {
@@ -13612,6 +13655,7 @@ export interface components {
         /**
          * @description A part is null if the caller has no right to any of it
          * @example {
+         *       "restoredFrom": null,
          *       "questions": {
          *         "count": 0,
          *         "isMore": false,
@@ -13676,6 +13720,8 @@ export interface components {
          *     }
          */
         Overview: {
+            /** @description The moment of a backup from which the deployment was restored, until an operator resumes it: nothing goes on */
+            restoredFrom: string | null;
             /** @description That the caller may answer */
             questions: components["schemas"]["OverviewQuestions"] | null;
             runs: components["schemas"]["OverviewRunStates"] | null;
@@ -19971,6 +20017,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "success": true,
+                     *       "restoredFrom": null,
                      *       "questions": {
                      *         "count": 0,
                      *         "isMore": false,
@@ -33390,6 +33437,42 @@ export interface operations {
             503: components["responses"]["503"];
         };
     };
+    getAppPageFile: {
+        parameters: {
+            query: {
+                /** @description The `filePath` of the upload */
+                path: string;
+            };
+            header?: {
+                /** @description With `handling=strict` (RFC 7240), fields that are not known are a VALIDATION_ERROR; else the answer names them in `unknownFields`. */
+                Prefer?: components["parameters"]["Prefer"];
+            };
+            path: {
+                tenantID: string;
+                appPageID: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The file that a widget of an app page shows */
+            200: {
+                headers: {
+                    "Preference-Applied": components["headers"]["PreferenceApplied"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": string;
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
+            429: components["responses"]["429"];
+            503: components["responses"]["503"];
+        };
+    };
     getAppPageData: {
         parameters: {
             query?: never;
@@ -33772,6 +33855,8 @@ export interface operations {
                      *         "expiresAt": null,
                      *         "createdAt": "2026-03-02T09:00:00.000Z",
                      *         "status": "PENDING",
+                     *         "answeredBy": null,
+                     *         "isOwnAnswer": false,
                      *         "collectionConfig": {
                      *           "collectionType": "approval",
                      *           "title": "Refund of 40 €?"
@@ -41757,6 +41842,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "success": true,
+                     *       "restore": null,
                      *       "pausedQueues": [],
                      *       "backlog": {
                      *         "at": "2026-11-22T10:24:00.000Z",

@@ -10,6 +10,7 @@ const limits = { running: 10, maxRuns: 10, pausedAt: null };
 const sample = { runs: 5_000, since: '2026-11-22T10:02:00.000Z' };
 
 export const exampleFleet = {
+  restore: null,
   pausedQueues: [],
   backlog: { at, rows: backlog },
   tenants: { at, rows: [{ ...tenant, ...limits, waiting: 12, oldest: before, isCut: false }] },

@@ -6,8 +6,9 @@ import type { Named } from '../../fleet/tenants.ts';
 import type { FleetAnswer, FoundTenants, TenantAnswer } from './schemas.ts';
 
 export function presentFleet(state: FleetState): z.input<typeof FleetAnswer> {
-  const { backlog, tenants, workers, failures, slowNodes, speeds, hours } = state;
+  const { restore, backlog, tenants, workers, failures, slowNodes, speeds, hours } = state;
   return {
+    restore: restore ? { ...restore, snapshotAt: restore.snapshotAt.toISOString() } : null,
     pausedQueues: [...state.pausedQueues],
     backlog: { at: backlog.at.toISOString(), rows: presentBacklog(allTenants(backlog.rows)) },
     tenants: {

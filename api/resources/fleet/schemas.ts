@@ -114,8 +114,18 @@ const Sample = z
 
 const PausedQueues = z.array(z.string()).describe('Queues that an operator has paused: workers take no job from them');
 
+const Restore = z
+  .object({
+    snapshotAt: Moment.describe('The moment of the backup'),
+    phase: z.enum(['loading', 'loaded']).describe('`loading`: the restore has not ended'),
+  })
+  .meta({ id: 'FleetRestore' });
+
 export const FleetAnswer = z
   .object({
+    restore: Restore.nullable().describe(
+      'A restore from a backup that is not resumed: workers take no work. Null: none',
+    ),
     pausedQueues: PausedQueues,
     backlog: z.object({ at, rows: z.array(Backlog) }).meta({ id: 'FleetBacklogs' }),
     tenants: z.object({ at, rows: z.array(BusyTenant) }).meta({ id: 'FleetTenants' }),

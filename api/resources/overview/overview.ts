@@ -1,10 +1,12 @@
 import { type FilterQuery, raw } from '@mikro-orm/postgresql';
 import { z } from 'zod';
+import type { Pool } from '#shared/db/pool.ts';
 import { CollectionRequest } from '#shared/entities/tables/collection-request.ts';
 import { CronJob } from '#shared/entities/tables/cron-job.ts';
 import { Listener } from '#shared/entities/tables/listener.ts';
 import { ListenerEvent } from '#shared/entities/tables/listener-event.ts';
 import { WorkflowInstance } from '#shared/entities/tables/workflow-instance.ts';
+import { readHold } from '#shared/process/restore-hold.ts';
 import { tenantRoute } from '../../context/routes.ts';
 import type { TenantInput } from '../../http/route/input.ts';
 import { answerableBy } from '../../questions/answerable-requests.ts';
@@ -30,14 +32,18 @@ export const getOverview = tenantRoute({
   forMembers: true,
   response: Overview,
 
-  handle: (input, { runs: { pausedQueues } }) => readOverview(input, pausedQueues),
+  handle: (input, { pool, runs: { pausedQueues } }) => readOverview(input, { pool, pausedQueues }),
 });
 
-export async function readOverview(input: Input, pausedQueues: PausedQueues): Promise<z.input<typeof Overview>> {
+export async function readOverview(
+  input: Input,
+  { pool, pausedQueues }: { pool: Pool; pausedQueues: PausedQueues },
+): Promise<z.input<typeof Overview>> {
   const { scopeOf } = input;
   const readsRuns = (await scopeOf('workflow.read')) !== 'none';
   const readsListeners = (await scopeOf('listener.read')) !== 'none';
   return {
+    restoredFrom: (await readHold(pool))?.snapshotAt.toISOString() ?? null,
     questions: (await scopeOf('workflow.execute')) === 'none' ? null : await findQuestions(input),
     runs: readsRuns ? await findAllRuns(input) : null,
     paused: readsRuns ? await findPaused(input, pausedQueues) : null,

@@ -177,6 +177,12 @@ export const RunHistory = z
 
 export const Overview = z
   .object({
+    restoredFrom: z.iso
+      .datetime()
+      .nullable()
+      .describe(
+        'The moment of a backup from which the deployment was restored, until an operator resumes it: nothing goes on',
+      ),
     questions: Questions.nullable().describe('That the caller may answer'),
     runs: RunsByState.nullable(),
     paused: Paused.nullable(),
@@ -189,6 +195,7 @@ export const Overview = z
     description: 'A part is null if the caller has no right to any of it',
     examples: [
       {
+        restoredFrom: null,
         questions: nothing,
         runs: {
           failed: { count: 1, isMore: false, newest: [run] },

@@ -5,6 +5,7 @@ import type { Schemas } from '../client/types.ts';
 import { countOf } from '../ui/count.ts';
 import { PageTitle } from '../ui/page.tsx';
 import { Problem } from '../ui/problem.tsx';
+import { Restored } from '../ui/restored.tsx';
 import type { Column } from '../ui/table.tsx';
 import { TextFilter } from '../ui/text-filter.tsx';
 import { Ago, durationText } from '../ui/time.tsx';
@@ -37,13 +38,14 @@ export function FleetPage({ search, onSearch }: { search: string | undefined; on
 }
 
 function Parts({
-  of: { backlog, tenants, workers, failures, slowNodes, speeds, hours, pausedQueues },
+  of: { restore, backlog, tenants, workers, failures, slowNodes, speeds, hours, pausedQueues },
 }: {
   of: Schemas['Fleet'];
 }) {
   const lost = workers.rows.filter(({ state }) => state === 'lost' || state === 'overdue').length;
   return (
     <>
+      {restore && <Held restore={restore} />}
       <PausedQueues names={pausedQueues} />
       <Backlog at={backlog.at} rows={backlog.rows} empty="Nothing waits." />
       <WaitsPanel backlog={backlog} />
@@ -94,6 +96,22 @@ function Parts({
       />
       <Queues paused={pausedQueues} />
     </>
+  );
+}
+
+/** The command is that of the guide of backups. */
+function Held({ restore: { snapshotAt, phase } }: { restore: Schemas['FleetRestore'] }) {
+  if (phase === 'loading')
+    return (
+      <Restored at={snapshotAt}>
+        The restore has not ended, and workers wait. Run the same <code>gantry restore</code> again.
+      </Restored>
+    );
+  return (
+    <Restored at={snapshotAt}>
+      Workers take no work, and nothing acts outside. Make sure that the old deployment does not run any more, then run{' '}
+      <code>gantry resume</code> on the server; in the image it is <code>node ops/backup.ts resume</code>.
+    </Restored>
   );
 }
 

@@ -12,6 +12,7 @@ import { RunsOfLate } from '../home/runs-of-late.tsx';
 import { ToRun } from '../home/to-run.tsx';
 import { PageTitle } from '../ui/page.tsx';
 import { Problem } from '../ui/problem.tsx';
+import { Restored } from '../ui/restored.tsx';
 
 /** A role may have a page in place of Home. */
 export function HomePage() {
@@ -32,6 +33,12 @@ function Home({ tenantID }: { tenantID: string }) {
   return (
     <>
       <PageTitle title={title} />
+      {data?.restoredFrom && (
+        <Restored at={data.restoredFrom}>
+          Nothing runs until the operator of the server resumes it, with <code>gantry resume</code>. You can look at
+          everything and change it.
+        </Restored>
+      )}
       {isNew.data && <FirstSteps tenantID={tenantID} />}
       <ToRun tenantID={tenantID} />
       {error && <Problem error={error} onRetry={() => void refetch()} />}

@@ -57,6 +57,20 @@ describe('the fleet', () => {
     expect(Date.parse(body.backlog.at)).toBeLessThanOrEqual(Date.now());
   });
 
+  test('says that the deployment was restored, until it is resumed', async () => {
+    const snapshotAt = new Date('2026-03-01T03:00:00.000Z');
+    await cluster.pool.query(
+      `insert into deployment_restore (id, backup_id, snapshot_at, phase) values ($1, $1, $2, 'loaded')`,
+      [newID(), snapshotAt],
+    );
+    try {
+      expect((await readNow()).restore).toEqual({ snapshotAt, phase: 'loaded' });
+    } finally {
+      await cluster.pool.query('update deployment_restore set resumed_at = now()');
+    }
+    expect((await readNow()).restore).toBeUndefined();
+  });
+
   test('counts what waits by class and state, each with its age', async () => {
     const ownRows = async () => (await readNow()).backlog.rows.filter(({ tenantID }) => tenantID === tenant.id);
     await aRun();

@@ -204,7 +204,10 @@ test('both read a bounded number of rows of a tenant with many', async () => {
     for (const q of ['nothing is called so', 'many', newID().slice(-8)])
       await search({ ...requester, query: SearchQuery.parse({ q }) });
     const { pausedQueues } = cluster.context.runs;
-    overview = await readOverview({ ...requester, identity: { userID: crowd.creator.id } as never }, pausedQueues);
+    overview = await readOverview(
+      { ...requester, identity: { userID: crowd.creator.id } as never },
+      { pool: cluster.pool, pausedQueues },
+    );
   });
   expect(overview).toMatchObject({
     questions: { count: 100, isMore: true },
@@ -218,4 +221,21 @@ test('both read a bounded number of rows of a tenant with many', async () => {
   expect(most((sql) => sql.includes('position('))).toBeLessThan(10_100);
   expect(most((sql) => sql.includes('right('))).toBeLessThan(5_100);
   expect(most((sql) => !/position\(|right\(/.test(sql))).toBeLessThan(3_000);
+});
+
+test('the overview says that the deployment was restored, to every member, until it is resumed', async () => {
+  const own = await aTenant(cluster);
+  const member = await aMember(cluster, { tenant: own });
+  const restoredFrom = async () => (await as(member, own).get('T/overview')).body.restoredFrom;
+  const at = '2026-03-01T03:00:00.000Z';
+  await cluster.pool.query(
+    `insert into deployment_restore (id, backup_id, snapshot_at, phase) values ($1, $1, $2, 'loaded')`,
+    [newID(), at],
+  );
+  try {
+    expect(await restoredFrom()).toBe(at);
+  } finally {
+    await cluster.pool.query('update deployment_restore set resumed_at = now()');
+  }
+  expect(await restoredFrom()).toBeNull();
 });
