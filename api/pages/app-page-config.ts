@@ -3,6 +3,7 @@ import { Json, JsonObject } from '#shared/core/json.ts';
 import { withOthers } from '#shared/core/record.ts';
 import { idOf } from '#shared/core/schema/reference.ts';
 import { readable } from '#shared/workflow/reserved.ts';
+import { RunColumn } from './run-columns.ts';
 
 const DataSource = withOthers(
   {
@@ -15,16 +16,22 @@ const DataSource = withOthers(
       .refine(...readable)
       .meta({ title: 'Alias', description: 'The name by which the page uses it, such as orders' }),
     type: z
-      .enum(['query', 'workflow', 'listener'])
+      .enum(['query', 'workflow', 'listener', 'runs'])
       .meta({ title: 'Type', description: 'What is bound, by the id that belongs to the type' }),
     queryID: idOf('dataQuery').nullish().meta({ title: 'Query', description: 'For the type `query`' }),
-    workflowID: idOf('workflow').nullish().meta({ title: 'Workflow', description: 'For the type `workflow`' }),
+    workflowID: idOf('workflow')
+      .nullish()
+      .meta({ title: 'Workflow', description: 'For the types `workflow` and `runs`' }),
     listenerID: idOf('listener').nullish().meta({ title: 'Listener', description: 'For the type `listener`' }),
     channelName: z
       .string()
       .max(255)
       .nullish()
       .meta({ title: 'Channel', description: 'For the type `listener`: the channel that its action names' }),
+    runColumns: z.array(RunColumn).min(1).max(RunColumn.options.length).nullish().meta({
+      title: 'Columns',
+      description: 'For the type `runs`: what its viewers see of each run. Empty: all of them',
+    }),
     inputValues: JsonObject.nullish().meta({
       title: 'Inputs',
       description:
@@ -53,7 +60,7 @@ const DataSource = withOthers(
   .meta({ id: 'AppPageDataSource' });
 type DataSource = z.output<typeof DataSource>;
 
-const fieldOf = { query: 'queryID', workflow: 'workflowID', listener: 'listenerID' } as const;
+const fieldOf = { query: 'queryID', workflow: 'workflowID', listener: 'listenerID', runs: 'workflowID' } as const;
 
 const Variable = withOthers(
   {
@@ -96,11 +103,10 @@ export const AppPageConfig = withOthers(
       .max(1_000)
       .nullish()
       .meta({ title: 'Widgets', description: 'Keys of the form `widget_<widgetID>_<suffix>`' }),
-    dataSources: z
-      .array(DataSource)
-      .max(500)
-      .nullish()
-      .meta({ title: 'Data sources', description: 'Queries, workflows and listeners that the page shows or starts' }),
+    dataSources: z.array(DataSource).max(500).nullish().meta({
+      title: 'Data sources',
+      description: 'Queries, workflows, their runs and listeners that the page shows or starts',
+    }),
     variables: z
       .array(Variable)
       .max(1_000)

@@ -3593,7 +3593,7 @@ export interface paths {
         put?: never;
         /**
          * Get the data of an app page
-         * @description Runs queries that the page binds, and those of its widgets, as the creator of the page, and answers with a line of JSON for each as soon as it has ended: `{"queryAlias", "answer"}` or `{"widgetKey", "answer"}`, with `error` in the place of `answer` for one that has failed. A slow one does not hold the others. The caller needs the permission to read the page.
+         * @description Runs queries that the page binds, and those of its widgets, and reads the runs that it binds, as the creator of the page, and answers with a line of JSON for each as soon as it has ended: `{"queryAlias", "answer"}` or `{"widgetKey", "answer"}`, with `error` in the place of `answer` for one that has failed. A slow one does not hold the others. The caller needs the permission to read the page.
          *
          *     Permission: `appPage.read`
          */
@@ -6520,7 +6520,7 @@ export interface components {
             widgets?: string[] | null;
             /**
              * Data sources
-             * @description Queries, workflows and listeners that the page shows or starts
+             * @description Queries, workflows, their runs and listeners that the page shows or starts
              */
             dataSources?: components["schemas"]["AppPageDataSource"][] | null;
             /**
@@ -6626,7 +6626,7 @@ export interface components {
              * @description What is bound, by the id that belongs to the type
              * @enum {string}
              */
-            type: "query" | "workflow" | "listener";
+            type: "query" | "workflow" | "listener" | "runs";
             /**
              * Query
              * @description For the type `query`
@@ -6634,7 +6634,7 @@ export interface components {
             queryID?: string | null;
             /**
              * Workflow
-             * @description For the type `workflow`
+             * @description For the types `workflow` and `runs`
              */
             workflowID?: string | null;
             /**
@@ -6647,6 +6647,11 @@ export interface components {
              * @description For the type `listener`: the channel that its action names
              */
             channelName?: string | null;
+            /**
+             * Columns
+             * @description For the type `runs`: what its viewers see of each run. Empty: all of them
+             */
+            runColumns?: ("instanceID" | "status" | "startedBy" | "createdAt" | "startedAt" | "completedAt" | "durationSeconds" | "errorCode" | "canOpen" | "canStop" | "canRerun")[] | null;
             /**
              * Inputs
              * @description The parameters. A viewer may set those whose value has a template such as `{{variables.day}}`; the others are fixed

@@ -101,6 +101,7 @@ function pageClient(client: Client, appPageID: string, ends: (() => void)[]): Pa
       };
     },
     ...{ runQuery: refuse, upload: refuse, fileAddress: refuse, openPage: refuse, openAddress: refuse, copy: refuse },
+    ...{ openRun: refuse, stopRun: refuse, rerun: refuse },
     ...{ saveFile: refuse, listen: () => () => undefined, origin: 'http://localhost', isInView: () => true },
   };
 }

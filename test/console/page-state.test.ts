@@ -61,6 +61,9 @@ function open(
     upload: () => Promise.reject(new Error('not here')),
     fileAddress: async (src) => src,
     openPage: () => undefined,
+    openRun: (instanceID) => opened.push(`run ${instanceID}`),
+    stopRun: async (instanceID) => void opened.push(`stop ${instanceID}`),
+    rerun: async (instanceID) => `${instanceID} again`,
     listen({ onPush, ...room }) {
       pushes.push(onPush);
       rooms.push(room);

@@ -10,7 +10,7 @@ import { Listener } from '#shared/entities/tables/listener.ts';
 import { Workflow } from '#shared/entities/tables/workflow.ts';
 import type { ApiContext } from '../../context/context.ts';
 import type { Access } from '../../http/route/input.ts';
-import { type Binding, bindingsOf, boundTypes, demandsOf } from '../../pages/bindings.ts';
+import { type Binding, bindingsOf, boundTypes, demandOf, demandsOf, keyOfDemand } from '../../pages/bindings.ts';
 
 interface Saving {
   em: EntityManager;
@@ -53,6 +53,7 @@ const entities: Record<Binding['type'], EntityClass<{ id: string }>> = {
   query: DataQuery,
   workflow: Workflow,
   listener: Listener,
+  runs: Workflow,
 };
 
 /** Assets that a config binds and the tenant does not have. */
@@ -74,16 +75,17 @@ async function findDenied(
   const version = await readActingVersion(pool, tenantID, creator);
   const policyCaller = version === null ? null : { tenantID, version, subjects: subjectsOf(creator) };
   const denied = new Set<string>();
-  for (const { permission, object } of demandsOf(config)) {
+  for (const demand of demandsOf(config)) {
+    const { permission, object } = demand;
     const [, action] = splitPermission(permission);
-    if (!policyCaller || !(await policy.can({ ...policyCaller, object, action }))) denied.add(object);
+    if (!policyCaller || !(await policy.can({ ...policyCaller, object, action }))) denied.add(keyOfDemand(demand));
   }
   if (denied.size === 0) return [];
   const issues = bindingsOf(config)
-    .filter(({ type, id }) => denied.has(`${boundTypes[type].resource}:${id}`))
+    .filter((binding) => denied.has(keyOfDemand(demandOf(binding))))
     .map((binding) => ({
       path: pathOf(binding),
-      message: `the creator of the page may not execute this ${boundTypes[binding.type].noun}`,
+      message: `the creator of the page may not ${boundTypes[binding.type].action} this ${boundTypes[binding.type].noun}`,
     }));
   const widgets = {
     path: ['appPageConfig', 'widgets'],

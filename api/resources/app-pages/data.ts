@@ -1,6 +1,7 @@
 import { pipeline } from 'node:stream/promises';
 import { z } from 'zod';
 import { currentFlow, withReservation } from '#shared/concurrency/work-context.ts';
+import type { Caller } from '#shared/core/caller.ts';
 import { AppError, toAppError } from '#shared/core/errors.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import type { Logger } from '#shared/core/logger.ts';
@@ -16,6 +17,7 @@ import { askWorker, getEnabled } from '../../queries/ask-worker.ts';
 import { PageDataRequest } from './data-schemas.ts';
 import { bindingOn } from './open-binding.ts';
 import { creatorDenied, type OpenPage, openPage, requireNoDraft } from './open-page.ts';
+import { readRuns } from './read-runs.ts';
 import { AppPageID } from './schemas.ts';
 
 /** Items of one request that are read at once, so that other requests of the tenant get workers in between. */
@@ -27,7 +29,7 @@ export const readPageData = tenantRoute({
   path: '/app-pages/:appPageID/data',
   summary: 'Get the data of an app page',
   description:
-    'Runs queries that the page binds, and those of its widgets, as the creator of the page, and answers with a line of JSON for each as soon as it has ended: `{"queryAlias", "answer"}` or `{"widgetKey", "answer"}`, with `error` in the place of `answer` for one that has failed. A slow one does not hold the others. The caller needs the permission to read the page.',
+    'Runs queries that the page binds, and those of its widgets, and reads the runs that it binds, as the creator of the page, and answers with a line of JSON for each as soon as it has ended: `{"queryAlias", "answer"}` or `{"widgetKey", "answer"}`, with `error` in the place of `answer` for one that has failed. A slow one does not hold the others. The caller needs the permission to read the page.',
   permission: 'appPage.read',
   object: ({ params }) => `appPage:${params.appPageID}`,
   params: AppPageID,
@@ -43,7 +45,7 @@ export const readPageData = tenantRoute({
     const open = await openPage({ em, tenantID, caller }, context, params.appPageID);
     requireNoDraft(open.page);
     const queries = await findQueries(em, open, body.queries);
-    const reader = { open, queries, tenantID, signal, context };
+    const reader = { open, queries, tenantID, viewer: caller, em, signal, context };
     const item = (about: Record<string, string>, read: () => Promise<object>) => () =>
       withOwnBytes(context, () => lineOf(about, { log, signal }, read));
     const work = [
@@ -63,6 +65,8 @@ interface Reader {
   open: OpenPage;
   queries: ReadonlyMap<string, DataQuery>;
   tenantID: string;
+  viewer: Caller;
+  em: EntityManager;
   signal: AbortSignal;
   context: ApiContext;
 }
@@ -80,7 +84,10 @@ async function findQueries(
   return new Map(found.map((query) => [query.id, query]));
 }
 
-async function readQuery({ open, queries, tenantID, signal, context }: Reader, alias: string, given: JsonObject) {
+async function readQuery(reader: Reader, alias: string, given: JsonObject) {
+  const { open, queries, tenantID, signal, context } = reader;
+  const isOfRuns = bindingsOf(open.page.appPageConfig).some((one) => one.alias === alias && one.type === 'runs');
+  if (isOfRuns) return readRuns(reader, await bindingOn(open, { type: 'runs', alias, given }));
   const { id, inputs, caller } = await bindingOn(open, { type: 'query', alias, given });
   const query = queries.get(id);
   if (!query) throw new AppError('NOT_FOUND', 'The data query that the page binds is gone');

@@ -2,12 +2,12 @@ import type { Permission } from '#shared/access/policy/permissions.ts';
 import type { Caller } from '#shared/core/caller.ts';
 import type { JsonObject } from '#shared/core/json.ts';
 import type { ApiContext } from '../../context/context.ts';
-import { boundTypes } from '../../pages/bindings.ts';
+import { type Binding, boundTypes, demandOf } from '../../pages/bindings.ts';
 import { resolveParameters } from '../../pages/parameters.ts';
 import { bindingIn, creatorDenied, type OpenPage, openPage, requireNoDraft, type Viewing } from './open-page.ts';
 
 interface WantedOnPage {
-  type: 'query' | 'workflow';
+  type: 'query' | 'workflow' | 'runs';
   alias: string;
   /** Values that the viewer has sent. */
   given: JsonObject;
@@ -23,6 +23,7 @@ export interface OpenBinding {
   inputs: JsonObject;
   /** The creator of the page, by request of the viewer. */
   caller: Caller;
+  runColumns: Binding['runColumns'];
   /** Throws unless the creator of the page has the permission now. */
   requireOfCreator(permission: Permission, object: string): Promise<void>;
 }
@@ -47,10 +48,11 @@ export async function bindingOn(
   requireNoDraft(page);
   const binding = bindingIn(page, type, alias);
   const inputs = resolveParameters(binding.inputValues, given);
-  const { resource, noun } = boundTypes[type];
+  const { noun } = boundTypes[type];
+  const needed = demandOf(binding);
   const requireOfCreator = async (permission: Permission, object: string) => {
-    if (!(await mayCreator(permission, object))) throw creatorDenied(noun);
+    if (!(await mayCreator(permission, object))) throw creatorDenied(noun, permission);
   };
-  await requireOfCreator(`${resource}.execute`, `${resource}:${binding.id}`);
-  return { id: binding.id, inputs, caller, requireOfCreator };
+  await requireOfCreator(needed.permission, needed.object);
+  return { id: binding.id, inputs, caller, requireOfCreator, runColumns: binding.runColumns };
 }

@@ -32,8 +32,6 @@ export async function openPage(
 ): Promise<OpenPage> {
   const page = await getAppPage(em, appPageID);
   const creator = creatorOf(page);
-  const version = await readActingVersion(pool, tenantID, creator);
-  const subjects = subjectsOf(creator);
   const { id, userID } = caller;
   const requestedBy = {
     type: caller.type === 'apiKey' ? ('apiKey' as const) : ('user' as const),
@@ -43,10 +41,20 @@ export async function openPage(
   return {
     page,
     caller: { ...creator, origin: 'appPage', originID: page.id, requestedBy },
-    async mayCreator(permission, object) {
-      const [, action] = splitPermission(permission);
-      return version !== null && (await policy.can({ tenantID, version, subjects, object, action }));
-    },
+    mayCreator: await allowed(creator, { tenantID, pool, policy }),
+  };
+}
+
+/** Tells whether somebody has a permission now. */
+export async function allowed(
+  caller: Caller,
+  { tenantID, pool, policy }: { tenantID: string; pool: ApiContext['pool']; policy: ApiContext['access']['policy'] },
+): Promise<OpenPage['mayCreator']> {
+  const version = await readActingVersion(pool, tenantID, caller);
+  const subjects = subjectsOf(caller);
+  return async (permission, object) => {
+    const [, action] = splitPermission(permission);
+    return version !== null && (await policy.can({ tenantID, version, subjects, object, action }));
   };
 }
 
@@ -56,15 +64,16 @@ export function requireNoDraft({ isDraft }: Pick<AppPage, 'isDraft'>): void {
 }
 
 /** The binding that a page has now under an alias. */
-export function bindingIn({ appPageConfig }: AppPage, type: 'query' | 'workflow', alias: string): Binding {
+export function bindingIn({ appPageConfig }: AppPage, type: 'query' | 'workflow' | 'runs', alias: string): Binding {
   const binding = bindingsOf(appPageConfig).find((one) => one.type === type && one.alias === alias);
   if (!binding) throw new AppError('NOT_FOUND', `This page binds no ${boundTypes[type].noun} as ${quote(alias)}`);
   return binding;
 }
 
 /** The refusal of what the creator of a page may not do any more. */
-export function creatorDenied(noun: string): AppError {
-  return new AppError('PERMISSION_DENIED', `The creator of this page may not execute this ${noun} any more`, {
+export function creatorDenied(noun: string, permission: Permission | undefined = undefined): AppError {
+  const [, action = 'execute'] = permission ? splitPermission(permission) : [];
+  return new AppError('PERMISSION_DENIED', `The creator of this page may not ${action} this ${noun} any more`, {
     reason: 'page creator',
   });
 }

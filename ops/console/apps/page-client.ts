@@ -13,6 +13,7 @@ import { queries } from '../client/queries.ts';
 import { runDataQuery } from '../client/queries-of-tenant.ts';
 import { reasonOf, referenceRead } from '../client/references.ts';
 import { getSocket, joinRoom } from '../client/socket.ts';
+import { repeatRun, stopRun } from '../client/stop-run.ts';
 import type { Answer, PageClient, Wanted } from '../page/state/client.ts';
 import { saveFile } from '../ui/save-file.ts';
 import { readInParts } from './in-parts.ts';
@@ -21,6 +22,7 @@ import { widgetOf } from './widget-key.ts';
 export interface Host {
   tenantID: string;
   openPage: PageClient['openPage'];
+  openRun: PageClient['openRun'];
 }
 
 /** The server as an app page needs it. */
@@ -84,9 +86,13 @@ export function commonClient({
   tenantID,
   appPageID,
   openPage,
+  openRun,
 }: Host & { appPageID?: string }): Omit<PageClient, 'read'> {
   return {
     openPage,
+    openRun,
+    stopRun: (instanceID) => stopRun({ tenantID, instanceID }),
+    rerun: (instanceID) => repeatRun({ tenantID, instanceID }),
     listen({ onPush, onAllowed, onRefused }) {
       if (appPageID === undefined) return () => undefined;
       const socket = getSocket();

@@ -6,6 +6,7 @@ import type { Answer, PageClient, Wanted } from '../page/state/client.ts';
 import { listIn } from '../page/state/page-content.ts';
 import { isReadOnly } from '../query/read-only.ts';
 import { isObject } from '../ui/is-object.ts';
+import { readOwnRuns } from './own-runs.ts';
 import { commonClient, type Host, widgetAnswer } from './page-client.ts';
 import { readingOnly, refusalOf } from './reading-only.ts';
 
@@ -30,6 +31,7 @@ export function unsavedPageClient(host: Host, page: () => Unsaved): PageClient {
     }
     const source = sourceOf(wanted.alias);
     const given = { ...fixedInputs(source), ...wanted.inputValues };
+    if (source?.type === 'runs') return { at, answer: await readOwnRuns(host.tenantID, source, given, signal) };
     return { at, answer: await common.runQuery(String(source?.queryID), given, signal) };
   };
   return {

@@ -14,7 +14,10 @@ export function useLivePage(tenantID: string, document: PageDocument): PageState
   latest.current = document;
   const first = useRef(content);
   first.current ??= content;
-  const client = useMemo(() => canvasClient({ tenantID, openPage: () => undefined }, () => latest.current), [tenantID]);
+  const client = useMemo(
+    () => canvasClient({ tenantID, openPage: () => undefined, openRun: () => undefined }, () => latest.current),
+    [tenantID],
+  );
   const page = usePageState({ content: first.current, client, memory: nothing, isStill: true });
   useLayoutEffect(() => {
     if (content) page?.update(content);

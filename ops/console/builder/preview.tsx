@@ -18,7 +18,7 @@ export function Preview({ tenantID, document }: Props) {
   const latest = useRef(document);
   latest.current = document;
   const client = useMemo(
-    () => unsavedPageClient({ tenantID, openPage: () => undefined }, () => latest.current),
+    () => unsavedPageClient({ tenantID, openPage: () => undefined, openRun: () => undefined }, () => latest.current),
     [tenantID],
   );
   const memory = useMemo(() => ({ get: () => undefined, set: () => undefined }), []);

@@ -47,6 +47,8 @@ export function AppPagePage() {
       appPageClient({
         tenantID,
         appPageID,
+        openRun: (instanceID) =>
+          void navigate({ to: '/t/$tenantID/runs/$instanceID', params: { tenantID, instanceID }, search: {} }),
         openPage: (other, params) =>
           void navigate({
             to: '/t/$tenantID/pages/$appPageID',

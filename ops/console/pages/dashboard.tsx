@@ -42,6 +42,8 @@ export function DashboardPage() {
     () =>
       dashboardClient({
         tenantID,
+        openRun: (instanceID) =>
+          void navigate({ to: '/t/$tenantID/runs/$instanceID', params: { tenantID, instanceID }, search: {} }),
         openPage: (appPageID, params) =>
           void navigate({
             to: '/t/$tenantID/pages/$appPageID',

@@ -2,7 +2,7 @@ import { type ComponentType, createContext, Suspense, useContext } from 'react';
 
 /** The table, query or workflow that a page is made of, where that is chosen already. */
 export interface Begin {
-  kind: 'table' | 'query' | 'workflow' | 'blank';
+  kind: 'table' | 'query' | 'workflow' | 'runs' | 'blank';
   /** A query or a workflow. */
   id?: string;
   schema?: string;

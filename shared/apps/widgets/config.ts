@@ -19,6 +19,9 @@ const actions = [
   'COPY',
   'DOWNLOAD',
   'CONFIRM',
+  'OPEN_RUN',
+  'STOP_RUN',
+  'RERUN',
 ] as const;
 
 /** The browser's action at an event. The server reads the ids in it, when it checks permissions. */
@@ -29,6 +32,7 @@ const Action = looseObject({
   alias: text('Query or workflow of the page', 'Its alias, for EXECUTE_QUERY and TRIGGER_WORKFLOW'),
   queryID: text('Query', 'Its id, for TRIGGER_QUERY'),
   workflowID: text('Workflow', 'Its id, for TRIGGER_WORKFLOW'),
+  instanceID: text('Run', 'Its id, for OPEN_RUN, STOP_RUN and RERUN, which have the right of the viewer'),
   inputValues: object('Inputs', 'Of the query or the workflow'),
   widgetKey: text('Widget', 'Its key on the page, for CALL_WIDGET_METHOD'),
   method: text('Method', 'Of the widget'),

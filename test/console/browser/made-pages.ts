@@ -146,6 +146,78 @@ export function madePageTests(stage: () => Stage): void {
     forgetRefusals(stage(), 400);
     expect(faults).toEqual([]);
   });
+
+  test('a board of runs is made: who may, cancels one and runs it again; a viewer of the page sees them and does neither', async () => {
+    const { cluster, tenant, page, go, path, open, faults } = stage();
+    const title = `Nightly ${Date.now()}`;
+    const { id } = await aWorkflow(cluster, {
+      ...{ tenant, title },
+      ...graph(
+        {
+          start: { type: 'start' },
+          ask: { type: 'dataCollection', title: 'Go on?', fields: [{ key: 'yes' }] },
+          end: { type: 'end' },
+        },
+        ['start>ask', 'ask:output>end'],
+      ),
+    });
+    await cluster.as(tenant.creator).in(tenant).post(`T/workflows/${id}/execute`, {});
+    await go(path('/pages'));
+    await page.getByRole('button', { name: 'New page' }).first().click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('button', { name: 'A board of runs' }).click();
+    await dialog.getByRole('combobox', { name: 'Workflow' }).fill(title);
+    await page.getByRole('option', { name: title }).click();
+    await dialog.getByText('People see the state of each run').waitFor();
+    await expectAccessible(page, { name: 'new-board', shows: 'A board of runs', schemes: ['light'] });
+    await dialog.getByRole('button', { name: 'Create the page' }).click();
+    const appPageID = await opened();
+    // On the canvas they are those that its author may read.
+    await page.getByRole('cell', { name: 'WAITING', exact: true }).waitFor();
+    await go(path(`/pages/${appPageID}`));
+    const list = page.getByRole('region', { name: `Runs of ${title}`, exact: true });
+    await list
+      .getByRole('row', { name: /WAITING/ })
+      .getByRole('checkbox')
+      .check();
+    await expectAccessible(page, { name: 'board-of-runs', shows: 'Cancel the run' });
+    await page.getByRole('button', { name: 'Cancel the run' }).click();
+    const question = page.getByRole('dialog', { name: 'Please confirm' });
+    await question.getByText('Cancel this run').waitFor();
+    await question.getByRole('button', { name: 'Yes, go on' }).click();
+    await list
+      .getByRole('row', { name: /CANCELLED/ })
+      .getByRole('checkbox')
+      .check();
+    expect(await page.getByRole('button', { name: 'Cancel the run' }).count()).toBe(0);
+    await page.getByRole('button', { name: 'Run it again' }).click();
+    await question.getByRole('button', { name: 'Yes, go on' }).click();
+    await list.getByRole('row', { name: /WAITING/ }).waitFor();
+    await page.getByRole('combobox', { name: 'State' }).click();
+    await page.getByRole('option', { name: 'Cancelled' }).click();
+    await list.getByRole('row', { name: /WAITING/ }).waitFor({ state: 'detached' });
+
+    const viewer = await aMember(cluster, { tenant, can: ['appPage.read', 'appPage.list'] });
+    const theirs = await open(viewer, { at: `/pages/${appPageID}` });
+    await theirs
+      .getByRole('row', { name: /CANCELLED/ })
+      .getByRole('checkbox')
+      .check();
+    await theirs
+      .getByRole('row', { name: /CANCELLED/ })
+      .getByText(tenant.creator.email.slice(0, 30))
+      .waitFor();
+    expect(await theirs.getByRole('button', { name: /the run|it again/ }).count()).toBe(0);
+    await theirs.close();
+
+    await list
+      .getByRole('row', { name: /CANCELLED/ })
+      .getByRole('checkbox')
+      .check();
+    await page.getByRole('button', { name: 'Open the run' }).click();
+    await page.waitForURL(/[/]runs[/][-0-9a-f]+/);
+    expect(faults).toEqual([]);
+  });
 }
 
 /** The pictures of the guide “Your first page” are taken here, from the running product, where GUIDE_PICTURES is set. */

@@ -8,6 +8,7 @@ import { Notice } from '../../ui/notice.tsx';
 import { BlankStep } from './blank-step.tsx';
 import { useCreatePage } from './create.ts';
 import { QueryStep } from './query-step.tsx';
+import { RunsStep } from './runs-step.tsx';
 import { TableStep } from './table-step.tsx';
 import { WorkflowStep } from './workflow-step.tsx';
 
@@ -33,6 +34,12 @@ const kinds = {
     note: 'Fields for what the workflow asks for; its progress and its result are shown below',
     needs: [...making, 'workflow.execute'],
     Step: WorkflowStep,
+  },
+  runs: {
+    title: 'A board of runs',
+    note: 'The runs of a workflow with their state; who may, cancels one or runs it again',
+    needs: [...making, 'workflow.read'],
+    Step: RunsStep,
   },
   blank: {
     title: 'Blank',

@@ -4,7 +4,7 @@ import { nameOf, setConfig } from '../edits.ts';
 
 type Config = Readonly<Record<string, unknown>>;
 
-export type SourceType = 'query' | 'workflow' | 'listener';
+export type SourceType = 'query' | 'workflow' | 'listener' | 'runs';
 
 /** A data source of a page, with the fields of the stored one. */
 export interface Source extends Config {
@@ -17,7 +17,12 @@ export interface Variable extends Config {
 }
 
 /** The field with the id of what a data source binds. */
-export const idFieldOf = { query: 'queryID', workflow: 'workflowID', listener: 'listenerID' } as const;
+export const idFieldOf = {
+  query: 'queryID',
+  workflow: 'workflowID',
+  listener: 'listenerID',
+  runs: 'workflowID',
+} as const satisfies Record<SourceType, string>;
 
 const types: readonly unknown[] = Object.keys(idFieldOf);
 

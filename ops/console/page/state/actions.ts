@@ -131,6 +131,20 @@ const doers: Readonly<Record<string, Doer>> = {
     return undefined;
   },
 
+  async OPEN_RUN({ instanceID }, { page }) {
+    page.client.openRun(textOf(instanceID, 'the id of a run'));
+    return undefined;
+  },
+
+  async STOP_RUN({ instanceID }, { page }) {
+    await page.client.stopRun(textOf(instanceID, 'the id of a run'));
+    return undefined;
+  },
+
+  async RERUN({ instanceID }, { page }) {
+    return { instanceID: await page.client.rerun(textOf(instanceID, 'the id of a run')) };
+  },
+
   async COPY({ value }, { page }) {
     await page.client.copy(asText(value));
     page.messages.tell('ok', 'Copied');

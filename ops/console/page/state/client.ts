@@ -89,6 +89,12 @@ export interface PageClient {
   upload(file: File): Promise<{ url: string; filePath: string; fileName: string }>;
   /** An address that an element can show: that of a file of the tenant needs the viewer's token. */
   fileAddress(url: string): Promise<string>;
+  /** Opens the record of a run. */
+  openRun(instanceID: string): void;
+  /** Cancels a run, with the viewer's own right. */
+  stopRun(instanceID: string): Promise<void>;
+  /** Starts a run that repeats another with its input and its version, with the viewer's own right. Answers its id. */
+  rerun(instanceID: string): Promise<string>;
   openPage(appPageID: string, params: Readonly<Record<string, string>>): void;
   /** The base of addresses without one. */
   origin: string;

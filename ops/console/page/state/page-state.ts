@@ -246,7 +246,7 @@ export class PageState {
     if (typeof alias !== 'string') return;
     if (type === 'workflow') this.bindings.set('workflows', alias, NOT_STARTED);
     if (type === 'listener') this.#pushes.begin(alias);
-    if (type !== 'query') return;
+    if (type !== 'query' && type !== 'runs') return;
     const store = this.#queries.get(alias) ?? createStore(IDLE);
     this.#queries.set(alias, store);
     this.sources.add(

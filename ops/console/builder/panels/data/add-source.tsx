@@ -9,7 +9,7 @@ import { addSource, idFieldOf, nameFrom, type SourceType, sourcesOf } from '../c
 import type { PanelProps } from '../panel.ts';
 import { PageValues } from '../values/values.tsx';
 import { faultOfName } from './name-fault.ts';
-import { pickedTypeOf, wordOfType } from './source-types.ts';
+import { pickedTypeOf, pickedWordOf, wordOfType } from './source-types.ts';
 import { triggerFor, triggers } from './trigger.ts';
 
 interface Props extends Pick<PanelProps, 'document' | 'edit'> {
@@ -42,6 +42,7 @@ export function AddSource({ document, edit, type, onAdded, onClose }: Props) {
       addSource(old, {
         ...{ alias, type, [idFieldOf[type]]: id },
         ...(type === 'query' && { triggerMode: trigger }),
+        ...(type === 'runs' && { triggerMode: 'reactive' }),
         ...(type === 'listener' && { channelName }),
         ...(inputValues && { inputValues }),
       }),
@@ -60,7 +61,7 @@ export function AddSource({ document, edit, type, onAdded, onClose }: Props) {
         <Text size="xs">{reasons[type]}</Text>
         <Picker
           types={[pickedTypeOf[type]]}
-          label={wordOfType[type].replace(/^./, (letter) => letter.toUpperCase())}
+          label={pickedWordOf[type]}
           required
           value={id}
           onChange={(next, chosen) => {
@@ -90,7 +91,7 @@ export function AddSource({ document, edit, type, onAdded, onClose }: Props) {
             onChange={({ currentTarget: { value } }) => setChannel(value)}
           />
         )}
-        {id !== undefined && type !== 'listener' && (
+        {id !== undefined && (type === 'query' || type === 'workflow') && (
           <PageValues document={document}>
             <DeclaredInputs
               type={pickedTypeOf[type]}
@@ -132,4 +133,5 @@ const reasons: Record<SourceType, string> = {
   query: 'The page reads its rows as you: viewers need no right to the query.',
   workflow: 'The page starts it as you: viewers need no right to the workflow.',
   listener: 'The page shows what the listener sends to it, as it comes.',
+  runs: 'The page reads them as you: viewers need no right to the workflow. They see no inputs and no results.',
 };

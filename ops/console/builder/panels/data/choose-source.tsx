@@ -16,15 +16,15 @@ interface Props extends Pick<PanelProps, 'document' | 'edit'> {
 
 const NEW = ' new';
 
-/** A listener, whose messages are read as the data of a query, and which cannot be run. */
-function isPushed(source: Source, type: Props['type'], isToRun: boolean): boolean {
-  return type === 'query' && !isToRun && source.type === 'listener';
+/** Runs, and messages of a listener, are read as the data of a query; a listener cannot be run. */
+function isRead(source: Source, type: Props['type'], isToRun: boolean): boolean {
+  return type === 'query' && (source.type === 'runs' || (!isToRun && source.type === 'listener'));
 }
 
 /** A query or a workflow of the page by its name; another one can be added to the page from here. */
 export function ChooseSource({ document, edit, type, label, isRequired = true, other, value, onChange }: Props) {
   const [isAdding, adding] = useDisclosure(false);
-  const own = sourcesOf(document.config).filter((source) => source.type === type || isPushed(source, type, isRequired));
+  const own = sourcesOf(document.config).filter((source) => source.type === type || isRead(source, type, isRequired));
   const chosen = typeof value === 'string' ? value : null;
   const isKnown = chosen === null || chosen === other?.value || own.some(({ alias }) => alias === chosen);
   return (

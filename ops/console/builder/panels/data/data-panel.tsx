@@ -35,7 +35,7 @@ export function DataPanel(props: PanelProps) {
             </Button>
           </Menu.Target>
           <Menu.Dropdown>
-            {(['query', 'workflow', 'listener'] as const).map((type) => (
+            {(['query', 'workflow', 'listener', 'runs'] as const).map((type) => (
               <Menu.Item key={type} onClick={() => setAdding(type)}>
                 A {wordOfType[type]}
                 <Text component="span" display="block" size="xs" c="dimmed">
@@ -83,6 +83,7 @@ const hints: Record<SourceType, string> = {
   query: 'Its rows are shown by tables, figures and lists',
   workflow: 'Buttons and forms start it',
   listener: 'Its messages are shown as they come',
+  runs: 'Those of one workflow: their state, who started them and how long they took',
 };
 
 interface SourceProps extends PanelProps {

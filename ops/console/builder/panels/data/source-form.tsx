@@ -11,8 +11,9 @@ import type { PanelProps } from '../panel.ts';
 import { renamed } from '../rename.ts';
 import { PageValues } from '../values/values.tsx';
 import { INPUTS } from './add-source.tsx';
+import { RunColumns } from './run-columns.tsx';
 import { RunNow } from './run-now.tsx';
-import { pickedTypeOf, wordOfType } from './source-types.ts';
+import { pickedTypeOf, pickedWordOf } from './source-types.ts';
 import { triggers } from './trigger.ts';
 
 interface Props extends Pick<PanelProps, 'document' | 'edit'> {
@@ -44,7 +45,7 @@ export function SourceForm({ document, edit, source, onRenamed }: Props) {
       />
       <Picker
         types={[pickedTypeOf[type]]}
-        label={wordOfType[type].replace(/^./, (letter) => letter.toUpperCase())}
+        label={pickedWordOf[type]}
         required
         value={id}
         onChange={(next) => next !== undefined && set({ [idFieldOf[type]]: next, inputValues: undefined })}
@@ -58,7 +59,7 @@ export function SourceForm({ document, edit, source, onRenamed }: Props) {
           onChange={({ currentTarget: { value } }) => set({ channelName: value })}
         />
       )}
-      {type !== 'listener' && id !== undefined && (
+      {(type === 'query' || type === 'workflow') && id !== undefined && (
         <PageValues document={document}>
           <DeclaredInputs
             type={pickedTypeOf[type]}
@@ -73,7 +74,8 @@ export function SourceForm({ document, edit, source, onRenamed }: Props) {
           />
         </PageValues>
       )}
-      {type === 'query' && <WhenRead {...{ document, source, set }} />}
+      {type === 'runs' && <RunColumns source={source} set={set} />}
+      {(type === 'query' || type === 'runs') && <WhenRead {...{ document, source, set }} />}
       {type === 'query' && id !== undefined && <RunNow dataQueryID={id} inputs={inputs ?? {}} />}
     </>
   );

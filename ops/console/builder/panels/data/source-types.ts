@@ -5,6 +5,20 @@ export const pickedTypeOf = {
   query: 'dataQuery',
   workflow: 'workflow',
   listener: 'listener',
+  runs: 'workflow',
 } as const satisfies Record<SourceType, PickedType>;
 
-export const wordOfType: Record<SourceType, string> = { query: 'query', workflow: 'workflow', listener: 'listener' };
+export const wordOfType: Record<SourceType, string> = {
+  query: 'query',
+  workflow: 'workflow',
+  listener: 'listener',
+  runs: 'list of runs',
+};
+
+/** What is chosen for it. */
+export const pickedWordOf: Record<SourceType, string> = {
+  query: 'Query',
+  workflow: 'Workflow',
+  listener: 'Listener',
+  runs: 'Workflow',
+};

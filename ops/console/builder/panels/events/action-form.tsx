@@ -50,6 +50,9 @@ const forms: Record<ActionType, ComponentType<FormProps>> = {
     />
   ),
   SHOW_TOAST: ShowMessage,
+  OPEN_RUN: WhichRun,
+  STOP_RUN: WhichRun,
+  RERUN: WhichRun,
   NAVIGATE: ({ action, set }) => (
     <ValueText label="Address" placeholder="https://" required value={action.url} onChange={(url) => set({ url })} />
   ),
@@ -74,6 +77,18 @@ const forms: Record<ActionType, ComponentType<FormProps>> = {
     </>
   ),
 };
+
+function WhichRun({ action, set }: FormProps) {
+  return (
+    <ValueText
+      label="Id of the run"
+      placeholder="{{widgets.runs.selectedRow.instanceID}}"
+      required
+      value={action.instanceID}
+      onChange={(instanceID) => set({ instanceID })}
+    />
+  );
+}
 
 const OTHER = ' other';
 

@@ -37,7 +37,7 @@ function seen(widget: WidgetDraft, permission: string): Demand {
 
 function boundIDs({ config: { dataSources } }: PageDocument): unknown[] {
   const sources = Array.isArray(dataSources) ? dataSources.filter(isObject) : [];
-  return sources.flatMap(({ queryID, workflowID }) => [queryID, workflowID]);
+  return sources.filter(({ type }) => type !== 'runs').flatMap(({ queryID, workflowID }) => [queryID, workflowID]);
 }
 
 function fileDemands(widget: WidgetDraft): Demand[] {

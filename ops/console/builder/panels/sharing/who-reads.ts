@@ -8,11 +8,12 @@ export function whoReads(kind: 'app-page' | 'dashboard', sources: readonly Sourc
   if (kind === 'dashboard')
     return 'A dashboard gives no right to what is on it: each viewer sees the widgets that they may use themselves.';
   const named = (type: SourceType) => sources.filter((one) => one.type === type).map(({ alias }) => alias);
-  const [reads, starts] = [named('query'), named('workflow')];
-  if (reads.length === 0 && starts.length === 0)
+  const [reads, starts, lists] = [named('query'), named('workflow'), named('runs')];
+  if (reads.length === 0 && starts.length === 0 && lists.length === 0)
     return `What you add under “Data” is read and started as ${creator}: viewers will need no right but to this page.`;
   const parts = [
     ...(reads.length > 0 ? [`read ${joined(reads, 'query', 'queries')}`] : []),
+    ...(lists.length > 0 ? [`see the runs in ${joined(lists, 'list', 'lists')}`] : []),
     ...(starts.length > 0 ? [`start ${joined(starts, 'workflow', 'workflows')}`] : []),
   ];
   return `Viewers ${parts.join(' and ')} as ${creator}: they need no right but to this page. They set inputs only where you have given an expression; all other inputs are fixed.`;

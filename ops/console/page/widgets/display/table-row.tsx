@@ -23,7 +23,7 @@ interface Props {
 
 export function TableRow({ row, columns, isChosen, onChoose, onEdit }: Props) {
   const [first] = columns;
-  const name = first ? cellText(row[first.key] ?? '').slice(0, 60) : 'the row';
+  const name = (first && cellText(row[first.key] ?? '').slice(0, 60)) || 'the row';
   return (
     <tr data-selected={isChosen}>
       {onChoose && (
