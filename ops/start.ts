@@ -109,7 +109,7 @@ Gantry is ready at ${baseURL}   (${((Date.now() - began) / 1000).toFixed(1)} s)
   Console          ${baseURL}/console/
   API reference    ${baseURL}/docs
   OpenAPI          ${baseURL}/openapi.json
-  MCP              http://127.0.0.1:${mcpPort}/tenants/{tenantID}/mcp
+  MCP              ${config.mcp.publicURL ?? `http://127.0.0.1:${mcpPort}`}/tenants/{tenantID}/mcp
   Queues board     http://127.0.0.1:${boardPort}/${config.board.openOnLoopback ? '' : '   (operators sign in)'}
   Fleet            http://127.0.0.1:${boardPort}/fleet
   ${settings.databaseURL ? 'Logs         ' : 'Data and logs'}    ${home.dir}

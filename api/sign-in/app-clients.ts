@@ -10,10 +10,8 @@ const MAX_ADDRESS = 1_000;
 /** What a registration may say. The rest is left out: some of it would have this service fetch addresses of strangers. */
 const kept: readonly string[] = ['client_id', 'client_id_issued_at', 'client_name', 'redirect_uris', 'grant_types'];
 const grantTypes: readonly string[] = ['authorization_code', 'refresh_token'];
-/** Schemes that a browser or a machine acts on by itself. */
-const refusedSchemes = new Set(['about:', 'blob:', 'data:', 'file:', 'filesystem:', 'ftp:', 'javascript:', 'mailto:']);
-const moreRefused = new Set(['sms:', 'tel:', 'vbscript:', 'view-source:', 'ws:', 'wss:']);
-const loopback = new Set(['localhost', '127.0.0.1', '[::1]']);
+/** Schemes on which a browser or a machine acts by itself, besides those that the provider refuses. */
+const refusedSchemes: readonly string[] = ['filesystem', 'ftp', 'mailto', 'sms', 'tel', 'view-source', 'ws', 'wss'];
 
 /**
  * Apps are public clients of native applications: an address of any port on the machine of the user, a scheme of an app, or https.
@@ -36,17 +34,10 @@ export function checkRegistration(context: unknown, _name: string, _value: unkno
   });
 }
 
+/** The provider refuses http of other machines, fragments and scripts. */
 function requireAddress(address: unknown): void {
   const url = typeof address === 'string' && address.length <= MAX_ADDRESS ? URL.parse(address) : null;
-  const isTaken =
-    url !== null &&
-    url.username === '' &&
-    url.password === '' &&
-    !url.href.includes('#') &&
-    (url.protocol === 'http:'
-      ? loopback.has(url.hostname)
-      : !refusedSchemes.has(url.protocol) && !moreRefused.has(url.protocol));
-  if (!isTaken)
+  if (url === null || url.username || url.password || refusedSchemes.includes(url.protocol.slice(0, -1)))
     refuse(
       'redirect_uris: expected https, http of this machine alone (127.0.0.1), or the scheme of an app',
       errors.InvalidRedirectUri,

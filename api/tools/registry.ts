@@ -14,7 +14,7 @@ import { composedTools } from './composed.ts';
 import { describingTools } from './describe.ts';
 import { createInProcess, type InProcess } from './in-process.ts';
 import { readArguments } from './read-arguments.ts';
-import { isInScope, scopeNeeded, scopesOf, withEveryScope } from './scopes.ts';
+import { isInScope, scopeNeeded, scopesOf } from './scopes.ts';
 import type {
   ComposedTool,
   Requirement,
@@ -67,10 +67,8 @@ export async function createToolRegistry(
     try {
       if ('route' in tool) return await callRouteTool(inProcess, tool, { caller, args, ...options });
       const { signal } = options;
-      // What a tool of a scope reads besides belongs to what its user has allowed; tools that every app has are cut by each scope.
-      const within = scopeNeeded(tool) === undefined ? caller : withEveryScope(caller);
       return await tool.run(readArguments(tool.inputSchema, args), (other, otherArgs) =>
-        call(within, other, otherArgs, { signal }),
+        call(caller, other, otherArgs, { signal }),
       );
     } catch (error) {
       const { status } = toAppError(error);

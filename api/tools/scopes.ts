@@ -26,13 +26,6 @@ export function isInScope(tool: Tool, granted: ReadonlySet<string> | undefined):
   return needed === undefined || granted.has(needed);
 }
 
-/** The same caller for the calls that a tool makes itself. */
-export function withEveryScope(caller: ToolCaller): ToolCaller {
-  const identity = 'identity' in caller.who ? caller.who.identity : undefined;
-  if (!identity?.app) return caller;
-  return { ...caller, who: { identity: { ...identity, app: { ...identity.app, scopes: new Set(scopes) } } } };
-}
-
 /** The scopes of an app that calls; undefined for a caller that is none. */
 export function scopesOf({ who }: ToolCaller): ReadonlySet<string> | undefined {
   return 'identity' in who ? who.identity.app?.scopes : undefined;

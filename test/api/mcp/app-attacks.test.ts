@@ -271,6 +271,7 @@ test('resources that are none of ours are refused, and so is a missing one', asy
     'https://evil.example/mcp',
     `${site}/api`,
     one().replace('mcp.', 'mcp.evil.'),
+    one().replace('gantry.test', 'gantry.evil'),
     `${one()}/../x`,
     undefined,
   ])
@@ -295,6 +296,7 @@ describe('addresses of apps', () => {
     'data:text/html,x',
     'file:///etc/passwd',
     'https://app.example/callback#fragment',
+    'mailto:a@evil.example',
     'callback',
   ])('%s cannot be registered', async (address) => {
     expect(await register({ redirect_uris: [address] })).toMatchObject({ status: 400 });
