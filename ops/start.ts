@@ -109,7 +109,7 @@ Gantry is ready at ${baseURL}   (${((Date.now() - began) / 1000).toFixed(1)} s)
   Console          ${baseURL}/console/
   API reference    ${baseURL}/docs
   OpenAPI          ${baseURL}/openapi.json
-  MCP              ${config.mcp.publicURL ?? `http://127.0.0.1:${mcpPort}`}/tenants/{tenantID}/mcp
+  MCP              ${mcpAddress(config)}/tenants/{tenantID}/mcp
   Queues board     http://127.0.0.1:${boardPort}/${config.board.openOnLoopback ? '' : '   (operators sign in)'}
   Fleet            http://127.0.0.1:${boardPort}/fleet
   ${settings.databaseURL ? 'Logs         ' : 'Data and logs'}    ${home.dir}
@@ -132,6 +132,10 @@ Gantry is ready at ${baseURL}   (${((Date.now() - began) / 1000).toFixed(1)} s)
   say('Ctrl-C stops it; the data stays.');
   await Promise.race([stop, servers.lost.then((error) => Promise.reject(error))]);
   say('\nStopping: work in progress is handed back …');
+}
+
+function mcpAddress({ mcp: { publicURL, port } }: Config): string {
+  return publicURL ?? `http://127.0.0.1:${port}`;
 }
 
 interface Services extends AsyncDisposable {

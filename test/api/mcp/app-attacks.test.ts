@@ -245,7 +245,8 @@ describe('consent', () => {
 
     const answer = await answerConsent(visitor, page, { scopes: ['data', 'admin'] });
     const tokens = await exchange(app, answer.leadsTo?.searchParams.get('code') ?? '');
-    expect(tokens.scope).toBe('data');
+    const granted = await deployment.cluster.pool.query(GRANTED, [app.clientID]);
+    expect([tokens.scope, granted.rows]).toEqual(['data', [{ scope: 'data' }]]);
   });
 
   test('is not needed to say no, and nothing is given without a choice', async () => {
@@ -265,6 +266,9 @@ describe('consent', () => {
     expect(page.text).not.toContain('>One<');
   });
 });
+
+const GRANTED = `select payload::json -> 'resources' ->> resource as scope from sign_in_record
+  where kind = 'Grant' and payload::json ->> 'clientId' = $1`;
 
 test('resources that are none of ours are refused, and so is a missing one', async () => {
   for (const resource of [
