@@ -12,12 +12,19 @@ interface Answering {
   identity: Identity;
 }
 
-/** Rejects callers whom the request does not name as approvers. API keys are none: a list of approvers names persons. */
+/**
+ * Rejects callers whom the request does not name as approvers, and who started the run of one that another must answer. API keys are no
+ * approvers: a list of them names persons.
+ */
 export async function requireApprover(
   { collectionConfig }: CollectionRequest,
   { em, tenantID, identity }: Answering,
 ): Promise<void> {
-  const { approvers } = collectionConfig;
+  const { approvers, notBy } = collectionConfig;
+  if (notBy === identity.userID)
+    throw new AppError('PERMISSION_DENIED', 'You have started this run: another person must answer', {
+      reason: 'permission',
+    });
   if (approvers === undefined) return;
   const names = identity.apiKeyID ? [] : await readApproverNames(onEntities(em), tenantID, identity.userID);
   if (!Array.isArray(approvers) || !names.some((name) => approvers.includes(name)))

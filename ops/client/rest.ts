@@ -1717,7 +1717,7 @@ export interface paths {
         };
         /**
          * Get a data collection request
-         * @description Returns what a run asks a person for.
+         * @description Returns what a run asks a person for, and whether the caller may answer.
          *
          *     Permission: `workflow.read`
          */
@@ -3723,7 +3723,7 @@ export interface paths {
         };
         /**
          * Get a question of an app page
-         * @description Returns a question of a run that this page has started, as far as the caller needs it to answer. The caller needs the permission to read the page, and must be one whom the question is for: named as an approver, or, where it is a form without approvers, who has started the run.
+         * @description Returns a question of a run that this page has started, as far as the caller needs it to answer. The caller needs the permission to read the page, and must be one whom the question is for: named as an approver, or, where it is a form without approvers, who has started the run. Who has started the run and may not answer gets its title, and who may.
          *
          *     Permission: `appPage.read`
          */
@@ -6298,6 +6298,11 @@ export interface components {
              */
             message: string;
         };
+        Answerer: {
+            /** @enum {string} */
+            type: "user" | "role" | "other";
+            name: string;
+        };
         /**
          * @example {
          *       "id": "01990d3e-5c00-7a10-8000-000000000004",
@@ -6761,6 +6766,8 @@ export interface components {
          *       "status": "PENDING",
          *       "answeredBy": null,
          *       "isOwnAnswer": false,
+         *       "mayAnswer": true,
+         *       "waitsFor": [],
          *       "collectionConfig": {
          *         "collectionType": "approval",
          *         "title": "Refund of 40 €?"
@@ -6787,6 +6794,10 @@ export interface components {
             answeredBy: string | null;
             /** @description Whether that is the caller */
             isOwnAnswer: boolean;
+            /** @description Whether the caller may */
+            mayAnswer: boolean;
+            /** @description For a caller who may not: the members and the roles that may answer; empty: all who may execute the workflow */
+            waitsFor: components["schemas"]["Answerer"][];
             collectionConfig: components["schemas"]["ShownForm"];
         };
         /**
@@ -11430,7 +11441,7 @@ export interface components {
             success: true;
             unknownFields?: components["schemas"]["UnknownFields"];
             unknownFieldCount?: components["schemas"]["UnknownFieldCount"];
-            request: components["schemas"]["CollectionRequest"];
+            request: components["schemas"]["ReadCollectionRequest"];
         };
         GetCronBackfillAnswer: {
             /** @constant */
@@ -14267,6 +14278,70 @@ export interface components {
             /** Format: uuid */
             instanceID: string;
             workflowID: string | null;
+        };
+        /**
+         * @example {
+         *       "collectionRequestID": "01990d3e-5c00-7a10-8000-00000000000a",
+         *       "instanceID": "01990d3e-5c00-7a10-8000-000000000009",
+         *       "workflowID": "01990d3e-5c00-7a10-8000-000000000008",
+         *       "nodeID": "ask",
+         *       "iteration": 0,
+         *       "frame": [],
+         *       "status": "COMPLETED",
+         *       "collectionType": "form",
+         *       "collectionConfig": {
+         *         "fields": [
+         *           {
+         *             "key": "approved",
+         *             "label": "Approve the order?",
+         *             "fieldType": "checkbox",
+         *             "required": true
+         *           }
+         *         ]
+         *       },
+         *       "submittedData": {
+         *         "approved": true
+         *       },
+         *       "submittedBy": "01990d3e-5c00-7a10-8000-000000000002",
+         *       "expiresAt": "2026-03-05T15:05:12.530Z",
+         *       "answerURL": null,
+         *       "createdAt": "2026-03-02T09:30:00.000Z",
+         *       "updatedAt": "2026-03-05T14:05:12.480Z",
+         *       "mayAnswer": true,
+         *       "waitsFor": []
+         *     }
+         */
+        ReadCollectionRequest: {
+            /** Format: uuid */
+            collectionRequestID: string;
+            /** Format: uuid */
+            instanceID: string;
+            workflowID: string | null;
+            nodeID: string;
+            iteration: number;
+            frame: components["schemas"]["Frame"];
+            /** @enum {string} */
+            status: "PENDING" | "COMPLETED" | "EXPIRED" | "CANCELLED";
+            collectionType: string;
+            collectionConfig: {
+                [key: string]: unknown;
+            };
+            submittedData: {
+                [key: string]: unknown;
+            } | null;
+            /** @description Null for an answer by link */
+            submittedBy: string | null;
+            expiresAt: string | null;
+            /** @description While the request is open: a link by which its holder answers once, without signing in. Only for callers who may answer, and only if the node allows it */
+            answerURL: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            /** Format: date-time */
+            updatedAt: string;
+            /** @description Whether the caller may */
+            mayAnswer: boolean;
+            /** @description For a caller who may not: the members and the roles that may answer; empty: all who may execute the workflow */
+            waitsFor: components["schemas"]["Answerer"][];
         };
         ReadNotificationAnswer: {
             /** @constant */
@@ -25968,7 +26043,9 @@ export interface operations {
                      *         "expiresAt": "2026-03-05T15:05:12.530Z",
                      *         "answerURL": null,
                      *         "createdAt": "2026-03-02T09:30:00.000Z",
-                     *         "updatedAt": "2026-03-05T14:05:12.480Z"
+                     *         "updatedAt": "2026-03-05T14:05:12.480Z",
+                     *         "mayAnswer": true,
+                     *         "waitsFor": []
                      *       }
                      *     }
                      */
@@ -33862,6 +33939,8 @@ export interface operations {
                      *         "status": "PENDING",
                      *         "answeredBy": null,
                      *         "isOwnAnswer": false,
+                     *         "mayAnswer": true,
+                     *         "waitsFor": [],
                      *         "collectionConfig": {
                      *           "collectionType": "approval",
                      *           "title": "Refund of 40 €?"

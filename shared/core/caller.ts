@@ -30,6 +30,13 @@ export function subjectsOf({ boundBy = [], ...caller }: Caller): string[] {
   return [caller, ...boundBy].flatMap(({ type, id, userID }) => (type === 'apiKey' && userID ? [id, userID] : [id]));
 }
 
+/** The user who started a run, or whose API key did; undefined for runs of cron jobs and listeners, and for tests, which decide nothing. */
+export function starterOf({ type, id, userID, origin, requestedBy }: Caller): string | undefined {
+  if (origin === 'cron' || origin === 'listener' || origin === 'test') return undefined;
+  const { type: of, ...who } = requestedBy ?? { type, id, userID };
+  return who.userID ?? (of === 'user' ? who.id : undefined);
+}
+
 /** Restricts a caller to what `author` may do, too. */
 export function boundBy(caller: Caller, author: Actor): Caller {
   if (subjectsOf(caller).includes(author.id)) return caller;

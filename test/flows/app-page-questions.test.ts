@@ -166,10 +166,20 @@ test('a question that is not asked of a viewer there is not answered through a p
 
 test('an approval is for the viewer whom it names, and not for the one who asks for it', async () => {
   const labels = { type: 'approval', title: 'Pay?', outputVariable: 'given' };
-  const page = await aPage(await aQuestion({ ...labels, approvers: [other.id] }));
+  const page = await aPage(await aQuestion({ ...labels, description: 'How much', approvers: [other.id] }));
   const { questionID, instanceID } = await asked(page);
   expect([await listed(page, viewer), await listed(page, other)]).toEqual([[], [questionID]]);
   const approve = { decision: 'approve' };
+  expect((await read(page, questionID, viewer)).body.question).toMatchObject({
+    mayAnswer: false,
+    waitsFor: [{ type: 'user' }],
+    collectionConfig: { collectionType: 'approval', title: 'Pay?' },
+  });
+  expect((await read(page, questionID, other)).body.question).toMatchObject({
+    mayAnswer: true,
+    waitsFor: [],
+    collectionConfig: { description: 'How much' },
+  });
   expect((await answer(page, questionID, viewer, approve)).status).toBe(403);
   expect((await answer(page, questionID, other, approve)).status).toBe(200);
   await eventually(async () =>
@@ -184,6 +194,12 @@ test('an approval is for the viewer whom it names, and not for the one who asks 
     (await answer(open, own.questionID, other, approve)).status,
   ]).toEqual([403, 404]);
   expect(await listed(open, viewer)).toEqual([]);
+
+  // Nor is it for one whom it names, but who has started the run.
+  const second = await aPage(await aQuestion({ ...labels, approvers: [viewer.id, other.id], notByStarter: true }));
+  const mine = await asked(second);
+  expect([await listed(second, viewer), await listed(second, other)]).toEqual([[], [mine.questionID]]);
+  expect((await answer(second, mine.questionID, viewer, approve)).status).toBe(403);
 });
 
 test('a page gives nothing that its creator may not do any more', async () => {

@@ -14,7 +14,7 @@ import { installSample } from '#ops/samples/install.ts';
 import { numbered, titleOf } from '#ops/samples/prepare.ts';
 import { readSample, Sample, type SampleExample, sampleNames } from '#ops/samples/read.ts';
 import { type Cluster, startCluster } from '../support/cluster.ts';
-import { aTenant, type TestTenant } from '../support/factories.ts';
+import { aMember, aTenant, type TestTenant, type TestUser } from '../support/factories.ts';
 import { type HTTPServer, json, startHTTP } from '../support/http-server.ts';
 import { nodeEnvironment } from '../support/process.ts';
 import { eventually } from '../support/settle.ts';
@@ -111,10 +111,12 @@ test('a secret is declared without a value', async () => {
 
 let cluster: Cluster;
 let tenant: TestTenant;
+let second: TestUser;
 let rates: HTTPServer;
 beforeAll(async () => {
   cluster = await startCluster({ workers: true });
   tenant = await aTenant(cluster);
+  second = await aMember(cluster, { tenant, can: ['workflow.execute'] });
   rates = await startHTTP(({ url }, response) => {
     const { pathname, searchParams } = new URL(url, 'http://rates');
     const isKnown =
@@ -128,6 +130,7 @@ afterAll(async () => {
 });
 
 const api = () => cluster.as(tenant.creator).in(tenant);
+const colleague = () => cluster.as(second).in(tenant);
 
 async function install(name: string, sample?: Sample) {
   const call = createCall(cluster.baseURL, await cluster.tokenFor(tenant.creator));
@@ -147,7 +150,8 @@ async function execute(ids: ReadonlyMap<string, string>, { workflowID, args, ans
   expect(status).toBe(200);
   for (const submittedData of answers) {
     const requestID = await asked(body.instanceID);
-    const answer = await api().post(`T/workflows/data-collection/${requestID}/submit`, { submittedData });
+    // Some questions another person than the one who started the run must answer.
+    const answer = await colleague().post(`T/workflows/data-collection/${requestID}/submit`, { submittedData });
     expect(answer).toMatchObject({ status: 200 });
   }
   const read = async () => (await api().get(`T/workflows/instances/${body.instanceID}`)).body;
@@ -158,7 +162,7 @@ async function execute(ids: ReadonlyMap<string, string>, { workflowID, args, ans
 async function asked(instanceID: string): Promise<string> {
   let found = '';
   await eventually(async () => {
-    const { requests } = (await api().get('T/workflows/data-collection?status=PENDING')).body;
+    const { requests } = (await colleague().get('T/workflows/data-collection?status=PENDING')).body;
     const own = requests.find((request: { instanceID: string }) => request.instanceID === instanceID);
     found = own?.collectionRequestID ?? expect.fail('nothing is asked');
   }, 30_000);

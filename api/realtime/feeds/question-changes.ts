@@ -9,6 +9,7 @@ interface Row {
   workflowID: string | null;
   status: NonNullable<QuestionChange['status']>;
   approvers: string[] | null;
+  notBy: string | null;
   at: Date;
 }
 
@@ -42,7 +43,7 @@ where c.id = any(array(
 
 // `approvers` is null if a question names none. A value that is not a list becomes an empty one, which matches no member.
 const CHANGED = `
-select id as "collectionRequestID", instance_id as "instanceID", workflow_id as "workflowID", status, updated_at as at,
+select id as "collectionRequestID", instance_id as "instanceID", workflow_id as "workflowID", status, updated_at as at, collection_config->>'notBy' as "notBy",
        case when jsonb_exists(collection_config, 'approvers') then array(
          select jsonb_array_elements_text(case jsonb_typeof(collection_config->'approvers')
            when 'array' then collection_config->'approvers' else '[]' end)) end as approvers
@@ -56,7 +57,7 @@ async function findVisible(context: RoomContext, member: Member, rows: readonly 
   for (const row of rows) if (await may(row)) visible.push(row);
   const last = visible.at(-1);
   if (last && visible.length > AT_ONCE) return [{ ...nothing, tenantID, at: last.at.toISOString() }];
-  return visible.map(({ approvers: _, at, ...row }) => ({ tenantID, ...row, at: at.toISOString() }));
+  return visible.map(({ approvers: _, notBy: __, at, ...row }) => ({ tenantID, ...row, at: at.toISOString() }));
 }
 
 const nothing = { collectionRequestID: null, instanceID: null, workflowID: null, status: null };

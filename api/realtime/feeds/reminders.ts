@@ -10,7 +10,7 @@ export async function sendReminders(
   broadcast: unknown,
 ): Promise<void> {
   for (const reminder of ReminderMessage.array().catch([]).parse(broadcast)) {
-    const { tenantID, workflowID: _, approvers: __, linkPath: path, ...shown } = reminder;
+    const { tenantID, workflowID: _, approvers: __, notBy: ___, linkPath: path, ...shown } = reminder;
     const answerURL = path === undefined ? null : context.runs.formLinks.urlOf({ ...shown, tenantID, path });
     const hear = async (member: Member) =>
       (await mayAnswer(context, member)(reminder)) ? [{ ...shown, answerURL }] : [];

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { AppError } from '#shared/core/errors.ts';
 import { JsonObject } from '#shared/core/json.ts';
 import type { EntityManager } from '#shared/entities/orm.ts';
 import type { CollectionRequest } from '#shared/entities/tables/collection-request.ts';
@@ -7,6 +8,7 @@ import { tenantRoute } from '../../context/routes.ts';
 import { Message } from '../../http/fields/response-parts.ts';
 import { requireOpen, takeAnswer } from '../../questions/accept-submission.ts';
 import { ShownForm } from '../../questions/shown-form.ts';
+import { waitsForOf } from '../../questions/waits-for.ts';
 import { openQuestion } from './open-question.ts';
 import { PageQuestion, PageQuestionID } from './question-schemas.ts';
 
@@ -18,7 +20,7 @@ export const readPageQuestion = tenantRoute({
   path,
   summary: 'Get a question of an app page',
   description:
-    'Returns a question of a run that this page has started, as far as the caller needs it to answer. The caller needs the permission to read the page, and must be one whom the question is for: named as an approver, or, where it is a form without approvers, who has started the run.',
+    'Returns a question of a run that this page has started, as far as the caller needs it to answer. The caller needs the permission to read the page, and must be one whom the question is for: named as an approver, or, where it is a form without approvers, who has started the run. Who has started the run and may not answer gets its title, and who may.',
   permission: 'appPage.read',
   object: ({ params }) => `appPage:${params.appPageID}`,
   params: PageQuestionID,
@@ -27,15 +29,19 @@ export const readPageQuestion = tenantRoute({
 
   async handle({ params, em, tenantID, caller, identity }, context) {
     const opened = await openQuestion({ em, tenantID, caller, identity }, context, params);
-    const { request, workflowAlias, isOwnRun } = opened;
-    const collectionConfig = ShownForm.parse(request.collectionConfig);
+    const { request, workflowAlias, isOwnRun, mayAnswer } = opened;
+    const form = ShownForm.parse(request.collectionConfig);
+    const title = form.title;
+    const collectionConfig = mayAnswer ? form : { collectionType: form.collectionType, title };
     const { id, instanceID, status, collectionType, expiresAt, createdAt } = request;
     return {
       question: {
         ...{ collectionRequestID: id, instanceID, workflowAlias, isOwnRun, status, collectionType, collectionConfig },
-        title: collectionConfig.title ?? null,
         answeredBy: await readAnswerer(em, request),
         isOwnAnswer: request.submittedBy === identity.userID,
+        title: title ?? null,
+        mayAnswer,
+        waitsFor: mayAnswer ? [] : await waitsForOf(em, request),
         expiresAt: expiresAt?.toISOString() ?? null,
         createdAt: createdAt.toISOString(),
       },
@@ -73,7 +79,10 @@ export const answerPageQuestion = tenantRoute({
   errors: ['409'],
 
   async handle({ params, body: { submittedData }, em, tenantID, caller, identity }, context) {
-    const { request, run } = await openQuestion({ em, tenantID, caller, identity }, context, params);
+    const opened = await openQuestion({ em, tenantID, caller, identity }, context, params);
+    const { request, run, mayAnswer } = opened;
+    if (!mayAnswer)
+      throw new AppError('PERMISSION_DENIED', 'This question is for another person', { reason: 'permission' });
     requireOpen({ request, run });
     await takeAnswer({ em, runs: context.runs }, request, { submittedData, submittedBy: identity.userID });
     return { collectionRequestID: request.id, message: 'Answer received' };

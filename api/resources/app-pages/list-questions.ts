@@ -35,7 +35,7 @@ export const listPageQuestions = tenantRoute({
     const { rows } = await context.pool.query<Row>({
       name: 'page_questions',
       text: QUESTIONS,
-      values: [tenantID, textArray([...aliases.keys()]), page.id, textArray(names), caller.id, SHOWN],
+      values: [tenantID, textArray([...aliases.keys()]), page.id, textArray(names), caller.id, SHOWN, identity.userID],
     });
     const questions = rows.map(({ workflowID, expiresAt, createdAt, ...row }) => ({
       ...row,
@@ -68,6 +68,7 @@ join workflow_instance i on i.id = r.instance_id and i.tenant_id = r.tenant_id
 where r.tenant_id = $1 and r.status = 'PENDING' and r.workflow_id = any($2::uuid[])
   and (r.expires_at is null or r.expires_at > now()) and i.completed_at is null
   and i.caller ->> 'origin' = 'appPage' and i.caller ->> 'originID' = $3
+  and r.collection_config ->> 'notBy' is distinct from $7
   and case jsonb_typeof(r.collection_config -> 'approvers')
         when 'array' then r.collection_config -> 'approvers' ?| $4::text[]
         else r.collection_config -> 'approvers' is null and r.collection_type <> 'approval'

@@ -13,7 +13,7 @@ export interface Answering extends Viewing {
 }
 
 /**
- * A question of a run that this page has started, for a viewer who may answer it: one that names the viewer as an approver, or a form
+ * A question of a run that this page has started, for a viewer who may answer it, or who has started the run. It is for a viewer: one that names the viewer as an approver, or a form
  * without approvers, of a run that the viewer has started. An approval without approvers is not for the viewer who asks for it.
  */
 export async function openQuestion(
@@ -33,18 +33,20 @@ export async function openQuestion(
 
   const isOwnRun = run.caller.requestedBy?.id === caller.id;
   const names = identity.apiKeyID ? [] : await readApproverNames(onEntities(em), tenantID, identity.userID);
-  if (!isFor(request, { names, isOwnRun })) {
-    if (!isOwnRun) throw unknown();
-    throw new AppError('PERMISSION_DENIED', 'This question is for somebody else', { reason: 'permission' });
-  }
+  const mayAnswer = isFor(request, { userID: identity.userID, names, isOwnRun });
+  if (!mayAnswer && !isOwnRun) throw unknown();
   if (!(await mayCreator('workflow.execute', `workflow:${binding.id}`))) throw creatorDenied('workflow');
-  return { request, run, workflowAlias: binding.alias, isOwnRun };
+  return { request, run, workflowAlias: binding.alias, isOwnRun, mayAnswer };
 }
 
 function isFor(
-  { collectionConfig: { approvers }, collectionType }: Pick<CollectionRequest, 'collectionConfig' | 'collectionType'>,
-  viewer: { names: readonly string[]; isOwnRun: boolean },
+  {
+    collectionConfig: { approvers, notBy },
+    collectionType,
+  }: Pick<CollectionRequest, 'collectionConfig' | 'collectionType'>,
+  viewer: { userID: string; names: readonly string[]; isOwnRun: boolean },
 ): boolean {
+  if (notBy === viewer.userID) return false;
   if (approvers === undefined) return viewer.isOwnRun && collectionType !== 'approval';
   return Array.isArray(approvers) && viewer.names.some((name) => approvers.includes(name));
 }

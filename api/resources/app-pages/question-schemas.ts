@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { idOf } from '#shared/core/schema/reference.ts';
 import { exampleIDs } from '../../http/fields/example-ids.ts';
 import { ShownForm } from '../../questions/shown-form.ts';
+import { answerableFields } from '../../questions/waits-for.ts';
 
 export const PageQuestionID = z.object({ appPageID: idOf('appPage'), appPageQuestionID: idOf('question') });
 
@@ -33,6 +34,7 @@ export const PageQuestion = PageQuestionSummary.extend({
   status: z.enum(['PENDING', 'COMPLETED', 'EXPIRED', 'CANCELLED']),
   answeredBy: z.string().nullable().describe('The name, or the address, of the member who has answered'),
   isOwnAnswer: z.boolean().describe('Whether that is the caller'),
+  ...answerableFields,
   collectionConfig: ShownForm,
 }).meta({
   id: 'AppPageQuestion',
@@ -42,6 +44,8 @@ export const PageQuestion = PageQuestionSummary.extend({
       status: 'PENDING',
       answeredBy: null,
       isOwnAnswer: false,
+      mayAnswer: true,
+      waitsFor: [],
       collectionConfig: { collectionType: 'approval', title: 'Refund of 40 €?' },
     },
   ],

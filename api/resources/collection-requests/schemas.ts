@@ -4,6 +4,7 @@ import { idOf } from '#shared/core/schema/reference.ts';
 import { IterationPath } from '#shared/workflow/progress/iteration-path.ts';
 import { pageFields, pageQuery, standardPage } from '../../http/fields/paging.ts';
 import { ShownForm } from '../../questions/shown-form.ts';
+import { answerableFields } from '../../questions/waits-for.ts';
 import { Stored } from '../../runs/run-schemas.ts';
 import { exampleCollectionRequest, exampleForm, exampleSubmission } from './examples.ts';
 
@@ -35,6 +36,11 @@ export const CollectionRequest = z
     updatedAt: z.iso.datetime(),
   })
   .meta({ id: 'CollectionRequest', examples: [exampleCollectionRequest] });
+
+export const ReadCollectionRequest = CollectionRequest.extend(answerableFields).meta({
+  id: 'ReadCollectionRequest',
+  examples: [{ ...exampleCollectionRequest, mayAnswer: true, waitsFor: [] }],
+});
 
 export const FormToken = z.object({ token: z.string().meta({ description: 'The last part of the link' }) });
 

@@ -13,10 +13,11 @@ import type { QuestionProps } from '../page/widgets/runs-of.tsx';
 import { Notice } from '../ui/notice.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { questionTitle } from '../ui/question.ts';
+import { WaitsFor } from '../ui/waits-for.tsx';
 
 /**
  * A question of a run within the page that has started the run, for those who may answer it there or in the inbox. `isGone`: the run does
- * not ask it any more, so somebody may have answered meanwhile.
+ * not ask it any more, so another may have answered meanwhile.
  */
 export function Question({ questionID, isGone = false, onAnswered }: QuestionProps) {
   const { read, isReadable, answer } = useAsked(questionID);
@@ -34,10 +35,11 @@ export function Question({ questionID, isGone = false, onAnswered }: QuestionPro
     if (isGone && isReadable) void refetch();
   }, [isGone, isReadable, refetch]);
   const error = errorInPlaceOf(read);
-  if (!isReadable) return isGone ? null : <Text size="sm">It waits for the answer of somebody else.</Text>;
+  if (!isReadable) return isGone ? null : <Text size="sm">It waits for the answer of another person.</Text>;
   if (error) return <Problem error={error} />;
   if (!request) return <Skeleton h={80} />;
   if (request.status === 'PENDING') return <Open request={request} send={send} />;
+  if (!request.mayAnswer) return null;
   return send.isSuccess ? null : <Closed request={request} wasSent={send.isError} />;
 }
 
@@ -47,7 +49,7 @@ function useAsked(questionID: string) {
   const may = useMay();
   const ids = { tenantID, appPageID: appPageID ?? '', appPageQuestionID: questionID };
   const ofPage = useQuery({ ...pageQuestionRead(ids), enabled: appPageID !== undefined });
-  const isOfInbox = appPageID === undefined || isRefusal(ofPage.error);
+  const isOfInbox = appPageID === undefined || isRefusal(ofPage.error) || ofPage.data?.mayAnswer === false;
   const mayRead = isOfInbox && (may('workflow.read') || may('workflow.execute'));
   const ofInbox = useQuery({ ...requestRead(tenantID, questionID), enabled: mayRead });
   const answer = async (submittedData: Answer): Promise<unknown> => {
@@ -56,11 +58,13 @@ function useAsked(questionID: string) {
     const params = { path: { tenantID, collectionRequestID: questionID } };
     return await body(rest.POST(path, { params, body: { submittedData } }));
   };
-  if (!isOfInbox) return { read: ofPage, isReadable: true, answer };
+  // Who has started the run reads in the page for whom it waits, without any permission but that of the page.
+  if (!isOfInbox || (ofPage.data && !mayRead)) return { read: ofPage, isReadable: true, answer };
   return { read: ofInbox, isReadable: mayRead && !isRefusal(errorInPlaceOf(ofInbox)), answer };
 }
 
-type Request = Pick<Schemas['CollectionRequest'], 'collectionConfig' | 'collectionType'>;
+type Request = Pick<Schemas['CollectionRequest'], 'collectionConfig' | 'collectionType'> &
+  Pick<Schemas['ReadCollectionRequest'], 'mayAnswer' | 'waitsFor'>;
 
 function Open({ request, send }: { request: Request; send: Parameters<typeof Approval>[0]['send'] }) {
   const { description } = request.collectionConfig;
@@ -72,7 +76,9 @@ function Open({ request, send }: { request: Request; send: Parameters<typeof App
         </Text>
         {typeof description === 'string' && description !== '' && <p className="error-text">{description}</p>}
         {send.error && request.collectionType === 'approval' && <Problem error={send.error} />}
-        {request.collectionType === 'approval' ? (
+        {!request.mayAnswer ? (
+          <WaitsFor {...request} />
+        ) : request.collectionType === 'approval' ? (
           <Approval request={request} send={send} />
         ) : (
           <FormAnswer request={request} send={send} />
@@ -94,7 +100,7 @@ function Closed({ request: { status, answeredBy, isOwnAnswer }, wasSent }: Close
     <Notice tone="wait" role="status">
       {status !== 'COMPLETED' && 'This question is closed: nobody has answered it in time, or its run has ended.'}
       {status === 'COMPLETED' && isOwnAnswer && 'You have answered this already.'}
-      {status === 'COMPLETED' && !isOwnAnswer && <bdi>{answeredBy ?? 'Somebody else'}</bdi>}
+      {status === 'COMPLETED' && !isOwnAnswer && <bdi>{answeredBy ?? 'Another person'}</bdi>}
       {status === 'COMPLETED' && !isOwnAnswer && ' has answered meanwhile.'}
       {wasSent && ' Your answer was not taken.'}
     </Notice>

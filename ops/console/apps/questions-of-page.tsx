@@ -38,7 +38,7 @@ export function QuestionsOfPage(ids: { tenantID: string; appPageID: string }) {
             <summary>
               <bdi>{one.title ?? one.workflowAlias}</bdi>{' '}
               <span className="note">
-                {one.isOwnRun ? 'of a run of yours' : 'of a run of somebody else'}, <Ago at={one.createdAt} />
+                {one.isOwnRun ? 'of a run of yours' : 'of a run of another person'}, <Ago at={one.createdAt} />
               </span>
             </summary>
             <Suspense>

@@ -7,12 +7,12 @@ import { referenceRead } from '../client/references.ts';
 import { body, rest } from '../client/rest.ts';
 import type { Schemas } from '../client/types.ts';
 import { type Answer, Approval, FormAnswer } from '../inbox/answer.tsx';
-import { May } from '../ui/may.tsx';
 import { Notice } from '../ui/notice.tsx';
 import { PageTitle } from '../ui/page.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { questionKind, questionTitle } from '../ui/question.ts';
 import { Moment } from '../ui/time.tsx';
+import { WaitsFor } from '../ui/waits-for.tsx';
 
 type Request = Schemas['CollectionRequest'];
 
@@ -53,17 +53,18 @@ export function RequestPage() {
       <Stack>
         {typeof description === 'string' && description !== '' && <p className="error-text">{description}</p>}
         {send.error && request.collectionType === 'approval' && <Problem error={send.error} />}
-        {request.status === 'PENDING' ? (
-          <May permission="workflow.execute">
-            <Paper withBorder p="md">
-              {request.collectionType === 'approval' ? (
-                <Approval request={request} send={send} />
-              ) : (
-                <FormAnswer request={request} send={send} />
-              )}
-            </Paper>
-          </May>
+        {request.status !== 'PENDING' ? null : !request.mayAnswer ? (
+          <WaitsFor {...request} />
         ) : (
+          <Paper withBorder p="md">
+            {request.collectionType === 'approval' ? (
+              <Approval request={request} send={send} />
+            ) : (
+              <FormAnswer request={request} send={send} />
+            )}
+          </Paper>
+        )}
+        {request.status !== 'PENDING' && (
           <Notice tone="ok" role="status">
             {closedWords[request.status] + decisionIn(request)}
           </Notice>

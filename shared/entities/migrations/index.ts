@@ -93,6 +93,7 @@ import { Migration20261129094000_Restores } from './Migration20261129094000_Rest
 import { Migration20261129100000_HomePages } from './Migration20261129100000_HomePages.ts';
 import { Migration20261129104500_WrongCodes } from './Migration20261129104500_WrongCodes.ts';
 import { Migration20261129130000_ConnectedApps } from './Migration20261129130000_ConnectedApps.ts';
+import { Migration20261129140000_NotByStarter } from './Migration20261129140000_NotByStarter.ts';
 import { migrationNames } from './names.ts';
 
 /** Classes of exactly the named migrations. */
@@ -191,6 +192,7 @@ const classes = {
   Migration20261129100000_HomePages,
   Migration20261129104500_WrongCodes,
   Migration20261129130000_ConnectedApps,
+  Migration20261129140000_NotByStarter,
 } satisfies Record<(typeof migrationNames)[number], typeof Migration>;
 
 export const migrations = migrationNames.map((name) => ({ name, class: classes[name] }));

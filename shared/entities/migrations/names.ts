@@ -97,4 +97,5 @@ export const migrationNames = [
   'Migration20261129100000_HomePages',
   'Migration20261129104500_WrongCodes',
   'Migration20261129130000_ConnectedApps',
+  'Migration20261129140000_NotByStarter',
 ] as const;

@@ -11,6 +11,8 @@ export const ReminderMessage = tenantEvents.workflow_data_collection_reminder.om
   workflowID: z.uuid().nullable(),
   /** Approvers as the request has them; absent: all who may execute the workflow. */
   approvers: z.array(z.string()).optional(),
+  /** The user who may not answer, since another must. */
+  notBy: z.string().optional(),
   /** The `path` of the request in a form link (`RequestAddress`); present if the node accepts answers by link. */
   linkPath: z.string().optional(),
 });

@@ -72,7 +72,7 @@ export function pageViewerTests(stage: () => Stage): void {
     const run = page.locator('.page-run');
     await run.getByRole('textbox', { name: 'IBAN' }).fill('DE1');
     await run.getByRole('button', { name: 'Send' }).click();
-    await run.getByText('It waits for the answer of somebody else.').waitFor();
+    await run.getByText('Waits for an answer of: ').waitFor();
 
     const phone = await open(chief, { at, prepare: (one) => one.setViewportSize({ width: 400, height: 800 }) });
     const waiting = phone.getByRole('region', { name: 'Waiting for your answer' });

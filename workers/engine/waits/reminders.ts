@@ -57,11 +57,12 @@ function reminderOf(
   { node, path }: Activation,
   { ref, config, number }: { ref: string; config: JsonObject; number: number },
 ): ReminderMessage {
-  const { title, approvers, answerByLink } = config;
+  const { title, approvers, notBy, answerByLink } = config;
   return {
     tenantID,
     workflowID,
     ...(Array.isArray(approvers) && { approvers: approvers.map(String) }),
+    ...(typeof notBy === 'string' && { notBy }),
     instanceID: id,
     nodeID: node.id,
     iteration: innermost(path),

@@ -1,3 +1,4 @@
+import { starterOf } from '#shared/core/caller.ts';
 import { AppError } from '#shared/core/errors.ts';
 import { Decision } from '#shared/workflow/nodes/decision.ts';
 import type { approval } from '#shared/workflow/nodes/kinds/approval.ts';
@@ -6,9 +7,12 @@ import type { Executor, Task } from '../executor.ts';
 
 const MAX_COMMENT = 10_000;
 
-export const runApproval: Executor<typeof approval> = async ({ config, waitResult }) => {
+export const runApproval: Executor<typeof approval> = async ({ config, run, waitResult }) => {
   const { outputVariable, onTimeout } = config;
-  if (waitResult?.kind !== 'input') return ask(config, requestOf(config));
+  if (waitResult?.kind !== 'input') {
+    const notBy = config.notByStarter ? starterOf(run.caller) : undefined;
+    return ask(config, { ...requestOf(config), notBy });
+  }
   if (waitResult.submission) {
     const { decision, comment = '' } = waitResult.submission;
     const approved = decision === Decision.enum.approve;

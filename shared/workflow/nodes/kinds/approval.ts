@@ -16,6 +16,11 @@ export const approval = defineNode({
         .literal('approval')
         .default('approval')
         .meta({ title: 'Type of question', description: 'An approval' }),
+      notByStarter: z.boolean().default(false).meta({
+        title: 'Not the person who started the run',
+        description:
+          'Another person must answer; add a colleague who may if there is none. A test is answered by anyone',
+      }),
       requireComment: z
         .boolean()
         .default(false)

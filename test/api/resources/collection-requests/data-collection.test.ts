@@ -121,6 +121,46 @@ describe('an approval with named approvers', () => {
   });
 });
 
+test('an approval by another person refuses who started the run, and says for whom it waits', async () => {
+  const ask = { type: 'approval', notByStarter: true, outputVariable: 'value' };
+  const own = tenant.creator;
+  const read = async (requestID: string, user: TestUser) =>
+    (await as(user).get(`T/workflows/data-collection/${requestID}`)).body.request;
+  const submit = (requestID: string, user = own) =>
+    as(user).post(`T/workflows/data-collection/${requestID}/submit`, approve);
+
+  const open = await asked({ ...ask, answerByLink: true });
+  expect(await submit(open.requestID)).toMatchObject({
+    status: 403,
+    body: { error: { message: 'You have started this run: another person must answer' } },
+  });
+  const key = await anApiKey(cluster, { tenant, creator: own, can: ['workflow.execute'] });
+  const path = `T/workflows/data-collection/${open.requestID}/submit`;
+  expect((await cluster.withKey(key).in(tenant).post(path, approve)).status).toBe(403);
+  expect([await listed(own), await listed(clerk)]).toEqual([
+    expect.not.arrayContaining([open.requestID]),
+    expect.arrayContaining([open.requestID]),
+  ]);
+  expect(await read(open.requestID, own)).toMatchObject({ mayAnswer: false, waitsFor: [], answerURL: null });
+  expect(await read(open.requestID, clerk)).toMatchObject({ mayAnswer: true, answerURL: expect.any(String) });
+  expect((await submit(open.requestID, clerk)).status).toBe(200);
+  expect(await ended(open.instanceID)).toMatchObject({ status: 'COMPLETED' });
+
+  const named = await asked({ ...ask, approvers: [own.id, manager.email, 'MANAGERS', 'gone@example.test'] });
+  expect((await submit(named.requestID)).status).toBe(403);
+  expect((await read(named.requestID, clerk)).waitsFor).toEqual([
+    { type: 'user', name: expect.any(String) },
+    { type: 'user', name: expect.any(String) },
+    { type: 'role', name: 'Managers' },
+    { type: 'other', name: 'gone@example.test' },
+  ]);
+  expect((await submit(named.requestID, manager)).status).toBe(200);
+
+  // Without it, who has started the run may answer.
+  const free = await asked({ ...ask, notByStarter: false });
+  expect((await submit(free.requestID)).status).toBe(200);
+});
+
 test('an approval checks the decision and the comment, each fault with its path, and a rejection is a branch', async () => {
   const { instanceID, requestID } = await asked({ type: 'approval', requireComment: true, outputVariable: 'value' });
   const submit = (submittedData: object) =>

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { approval } from '#shared/workflow/nodes/kinds/approval.ts';
 import { failedExitOf } from '#shared/workflow/nodes/properties.ts';
 import { aNodeRun } from '#test/support/node-run.ts';
-import type { NodeContext, WaitResult } from '#workers/nodes/executor.ts';
+import type { NodeContext, NodeRun, WaitResult } from '#workers/nodes/executor.ts';
 import { runApproval } from '#workers/nodes/kinds/approval.ts';
 
 function run(given: object, waitResult?: WaitResult) {
@@ -47,6 +47,24 @@ test('parks with its labels, its form and those who may answer', async () => {
       formSchema: formSchema({ minLength: 1 }, ['decision', 'comment']),
     },
   });
+});
+
+test('names whose answer it does not take: who started the run, and not who owns what started it', async () => {
+  const [id, userID, other] = ['a', 'b', 'c'].map((letter) => letter.repeat(8)) as [string, string, string];
+  const notBy = async (caller: NodeRun['caller'], notByStarter = true) => {
+    const task = { config: approval.config.parse({ notByStarter }), signal: new AbortController().signal };
+    const parked = await runApproval({ ...task, run: aNodeRun({ caller }) }, {} as NodeContext);
+    return 'request' in parked ? parked.request.notBy : expect.fail('it has not asked');
+  };
+
+  const user = { type: 'user', id, origin: 'direct' } as const;
+  expect(await notBy(user)).toBe(id);
+  expect(await notBy(user, false)).toBe(undefined);
+  expect(await notBy({ type: 'apiKey', id, userID, origin: 'workflow' })).toBe(userID);
+  expect(await notBy({ ...user, origin: 'appPage', requestedBy: { type: 'user', id: other } })).toBe(other);
+  expect(await notBy({ ...user, origin: 'cron' })).toBe(undefined);
+  expect(await notBy({ ...user, origin: 'listener' })).toBe(undefined);
+  expect(await notBy({ ...user, origin: 'test' })).toBe(undefined);
 });
 
 test.each([
