@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { entryOf, isNeeded, kindOf, type TableColumn, usualWords, valueOfEntry } from '#ops/console/database/cells.ts';
 import { readCSV, rowsOfFile } from '#ops/console/database/csv.ts';
+import { rowsOfCells, tableOfCells } from '#ops/console/database/table-of-cells.ts';
 
 function column(type: string, more: Partial<TableColumn> = {}): TableColumn {
   return {
@@ -106,16 +107,43 @@ describe('a CSV file', () => {
   });
 
   test.each([
-    ['', 'has no rows'],
+    ['', 'There are no rows'],
     ['a,b\n1,2', 'must name columns of the table; it has a, b'],
     ['title,Title\n1,2', 'names a column twice'],
-    ['sold\ntrue', 'lacks columns that the table requires: Title'],
-    [
-      'title,sold\nBolt,yes\nNut,perhaps',
-      'Row 3 of the file: sold: expected true or false, or yes or no, and not “perhaps”',
-    ],
-    ['title\nBolt,1', 'Row 2 of the file has 2 cells, and the first line 1'],
+    ['sold\ntrue', 'The first line lacks columns that the table requires: Title'],
+    ['title,sold\nBolt,yes\nNut,perhaps', 'Row 3: sold: expected true or false, or yes or no, and not “perhaps”'],
+    ['title\nBolt,1', 'Row 2 has 2 cells, and the first line 1'],
   ])('%j is refused', (text, message) => {
     expect(() => rowsOfFile(text, columns)).toThrow(message);
+  });
+});
+
+describe('a table of cells', () => {
+  test('has the columns that the first line names, with types of all their values, and their rows', () => {
+    const text =
+      'Order no.\tName\tAmount\tPaid\tZIP\tDay\n7\tAda\t1.50\tyes\t01234\t2026-03-05\n8\tBen\t2\tno\t99999\t\n';
+    const { columns, lines } = tableOfCells(text);
+    expect(columns.map(({ name, type }) => `${name} ${type}`)).toEqual([
+      ...['order_no bigint', 'name text', 'amount numeric', 'paid boolean', 'zip text', 'day date'],
+    ]);
+    const renamed = columns.filter(({ name }) => name !== 'paid').map((one) => ({ ...one, name: `${one.name}1` }));
+    expect(rowsOfCells(lines, renamed)).toEqual([
+      { order_no1: 7, name1: 'Ada', amount1: 1.5, zip1: '01234', day1: '2026-03-05' },
+      { order_no1: 8, name1: 'Ben', amount1: 2, zip1: '99999' },
+    ]);
+  });
+
+  test.each([
+    ['id,a\n1,x\n2,y', [true, false]],
+    ['id,a\n1,x\n1,y', [false, false]],
+    ['id,a\n1,x\n,y', [false, false]],
+  ])('%j has a key where every line has its own', (text, keys) => {
+    expect(tableOfCells(text).columns.map(({ primaryKey }) => primaryKey)).toEqual(keys);
+  });
+
+  test('gives every column a name of its own', () => {
+    expect(tableOfCells('a,A,,Größe\n1,2,3,4').columns.map(({ name }) => name)).toEqual([
+      ...['a', 'a_2', 'column_3', 'große'],
+    ]);
   });
 });

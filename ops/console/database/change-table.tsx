@@ -1,10 +1,8 @@
-import { Button, Checkbox, Group, Modal, Stack, Text, TextInput } from '@mantine/core';
-import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { type ReactNode, useState } from 'react';
+import { Button, Checkbox, Text, TextInput } from '@mantine/core';
+import { useState } from 'react';
 import {
   changeTable,
   createSchema,
-  createTable,
   type DatabaseTable,
   dropSchema,
   dropTable,
@@ -12,64 +10,10 @@ import {
   type TableIDs,
 } from '../client/database.ts';
 import type { Schemas } from '../client/types.ts';
-import { JSONView } from '../ui/json.tsx';
-import { Problem } from '../ui/problem.tsx';
+import { Change, type ChangeProps } from './change.tsx';
 import { TypeField } from './type-field.tsx';
 
-interface Props {
-  title: string;
-  tenantID: string;
-  /** Answers with the SQL, which it runs unless it is a preview. */
-  change: (preview: boolean) => Promise<readonly string[]>;
-  onDone: () => void;
-  onClose: () => void;
-  children?: ReactNode;
-}
-
-/** Shows the SQL of a change, and runs it after that. */
-function Change({ title, tenantID, change, onDone, onClose, children }: Props) {
-  const queries = useQueryClient();
-  const preview = useMutation({ mutationFn: () => change(true) });
-  const run = useMutation({
-    mutationFn: () => change(false),
-    onSuccess: async () => {
-      await queries.invalidateQueries({ queryKey: ['database', tenantID] });
-      onDone();
-    },
-  });
-  return (
-    <Modal opened onClose={onClose} title={title} size="xl">
-      <Stack>
-        {preview.data ? (
-          <>
-            <Text size="sm">This will be run:</Text>
-            <JSONView value={preview.data.join(';\n') || 'Nothing changes.'} label="SQL of the change" />
-          </>
-        ) : (
-          children
-        )}
-        {preview.error && <Problem error={preview.error} />}
-        {run.error && <Problem error={run.error} />}
-        <Group justify="flex-end">
-          <Button variant="default" onClick={preview.data ? () => preview.reset() : onClose}>
-            {preview.data ? 'Back' : 'Close'}
-          </Button>
-          {preview.data ? (
-            <Button loading={run.isPending} onClick={() => run.mutate()}>
-              Run it
-            </Button>
-          ) : (
-            <Button loading={preview.isPending} onClick={() => preview.mutate()}>
-              Show the SQL
-            </Button>
-          )}
-        </Group>
-      </Stack>
-    </Modal>
-  );
-}
-
-type Dialog = Pick<Props, 'onDone' | 'onClose'>;
+type Dialog = Pick<ChangeProps, 'onDone' | 'onClose'>;
 
 export function DropTable({ ids, ...dialog }: Dialog & { ids: TableIDs }) {
   return (
@@ -80,112 +24,6 @@ export function DropTable({ ids, ...dialog }: Dialog & { ids: TableIDs }) {
       {...dialog}
     >
       <Text size="sm">The table is dropped with its rows. What depends on it makes the database refuse.</Text>
-    </Change>
-  );
-}
-
-interface ColumnDraft {
-  /** Tells the columns apart while they are removed. */
-  key: number;
-  name: string;
-  type: string;
-  primaryKey: boolean;
-  notNull: boolean;
-  /** Empty: none. */
-  standard: string;
-}
-
-const plain = { type: 'text', primaryKey: false, notNull: false, standard: '' };
-
-interface CreateProps {
-  ids: SchemaIDs;
-  onDone: (table: string) => void;
-  onClose: () => void;
-}
-
-/** A new table, whose key the database counts at first. */
-export function CreateTable({ ids, onDone, onClose }: CreateProps) {
-  const [name, setName] = useState('');
-  const [columns, setColumns] = useState<readonly ColumnDraft[]>([
-    { ...plain, key: 0, name: 'id', type: 'bigserial', primaryKey: true },
-    { ...plain, key: 1, name: '' },
-  ]);
-  const set = (key: number, change: Partial<ColumnDraft>) =>
-    setColumns(columns.map((one) => (one.key === key ? { ...one, ...change } : one)));
-  const add = () =>
-    setColumns([...columns, { ...plain, key: Math.max(0, ...columns.map(({ key }) => key)) + 1, name: '' }]);
-  const table = {
-    databaseTableName: name,
-    // A column that was added and not named yet is none.
-    columns: columns
-      .filter((one) => one.name !== '')
-      .map((one) => ({
-        ...{ databaseTableColumnName: one.name, databaseTableColumnType: one.type },
-        ...{ primaryKey: one.primaryKey, notNull: one.notNull },
-        ...(one.standard !== '' && { defaultValue: one.standard }),
-      })),
-  } as Schemas['DatabaseTableCreate'];
-  return (
-    <Change
-      title={`New table in ${ids.databaseSchemaName}`}
-      tenantID={ids.tenantID}
-      change={(preview) => createTable(ids, table, preview)}
-      onDone={() => onDone(name)}
-      onClose={onClose}
-    >
-      <TextInput
-        label="Table"
-        data-autofocus
-        required
-        value={name}
-        onChange={({ currentTarget: { value } }) => setName(value)}
-      />
-      {columns.map((one, index) => (
-        <fieldset key={one.key} className="item" aria-label={`Settings of column ${index + 1}`}>
-          <TextInput
-            label="Column"
-            aria-label={`Column ${index + 1}`}
-            value={one.name}
-            onChange={({ currentTarget: { value } }) => set(one.key, { name: value })}
-          />
-          <TypeField column={index + 1} value={one.type} onChange={(type) => set(one.key, { type })} />
-          <TextInput
-            label="Default"
-            aria-label={`Default of column ${index + 1}`}
-            placeholder="none"
-            value={one.standard}
-            onChange={({ currentTarget: { value } }) => set(one.key, { standard: value })}
-          />
-          <Stack gap={6}>
-            <Checkbox
-              label="Key"
-              aria-label={`Key ${index + 1}`}
-              checked={one.primaryKey}
-              onChange={({ currentTarget: { checked } }) => set(one.key, { primaryKey: checked })}
-            />
-            <Checkbox
-              label="Required"
-              aria-label={`Required ${index + 1}`}
-              checked={one.notNull || one.primaryKey}
-              disabled={one.primaryKey}
-              onChange={({ currentTarget: { checked } }) => set(one.key, { notNull: checked })}
-            />
-          </Stack>
-          <Button
-            size="compact-sm"
-            variant="default"
-            aria-label={`Remove column ${one.name || index + 1}`}
-            onClick={() => setColumns(columns.filter(({ key }) => key !== one.key))}
-          >
-            Remove
-          </Button>
-        </fieldset>
-      ))}
-      <div>
-        <Button size="xs" variant="default" onClick={add}>
-          Add a column
-        </Button>
-      </div>
     </Change>
   );
 }
@@ -277,6 +115,7 @@ export function CreateSchema({ tenantID, ...dialog }: Dialog & { tenantID: strin
   return (
     <Change
       title="New schema"
+      verb="Create the schema"
       tenantID={tenantID}
       change={(preview) => createSchema(tenantID, name, preview)}
       {...dialog}

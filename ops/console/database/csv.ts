@@ -43,7 +43,7 @@ function cellAt(source: string, from: number, separator: string): { text: string
   let at = from + 1;
   for (;;) {
     const quote = source.indexOf('"', at);
-    if (quote === -1) throw new Error('A quotation mark of the file is not closed');
+    if (quote === -1) throw new Error('A quotation mark is not closed');
     text += source.slice(at, quote);
     at = quote + 1;
     if (source[at] !== '"') {
@@ -73,19 +73,17 @@ export interface Matched {
 /** The rows of a file whose first line names columns of the table. An empty cell gives no value. Throws where a cell does not fit. */
 export function rowsOfFile(text: string, columns: readonly TableColumn[]): Matched {
   const [names, ...lines] = readCSV(text);
-  if (!names) throw new Error('The file has no rows');
+  if (!names) throw new Error('There are no rows');
   const byName = new Map(columns.map((column) => [column.databaseTableColumnName.toLowerCase(), column]));
   const found = names.map((name) => byName.get(name.trim().toLowerCase()));
   const known = found.filter((column) => column !== undefined);
   if (known.length === 0)
-    throw new Error(
-      `The first line of the file must name columns of the table; it has ${names.slice(0, 5).join(', ')}`,
-    );
-  if (new Set(known).size < known.length) throw new Error('The first line of the file names a column twice');
+    throw new Error(`The first line must name columns of the table; it has ${names.slice(0, 5).join(', ')}`);
+  if (new Set(known).size < known.length) throw new Error('The first line names a column twice');
   const missing = columns.filter((column) => isNeeded(column) && !known.includes(column));
   if (missing.length > 0)
     throw new Error(
-      `The file lacks columns that the table requires: ${missing.map((one) => one.databaseTableColumnName).join(', ')}`,
+      `The first line lacks columns that the table requires: ${missing.map((one) => one.databaseTableColumnName).join(', ')}`,
     );
   return {
     rows: lines.map((cells, index) => rowOf(cells, found, index + 2)),
@@ -94,9 +92,10 @@ export function rowsOfFile(text: string, columns: readonly TableColumn[]): Match
   };
 }
 
-function rowOf(cells: readonly string[], columns: readonly (TableColumn | undefined)[], line: number): Row {
+/** A line as a row. An empty cell gives no value; undefined: a column that is left out. */
+export function rowOf(cells: readonly string[], columns: readonly (TableColumn | undefined)[], line: number): Row {
   if (cells.length > columns.length)
-    throw new Error(`Row ${line} of the file has ${cells.length} cells, and the first line ${columns.length}`);
+    throw new Error(`Row ${line} has ${cells.length} cells, and the first line ${columns.length}`);
   return Object.fromEntries(
     cells.flatMap((cell, index): [string, unknown][] => {
       const column = columns[index];
@@ -104,7 +103,7 @@ function rowOf(cells: readonly string[], columns: readonly (TableColumn | undefi
       try {
         return [[column.databaseTableColumnName, cellValue(column, cell)]];
       } catch (error) {
-        throw new Error(`Row ${line} of the file: ${(error as Error).message}`);
+        throw new Error(`Row ${line}: ${(error as Error).message}`);
       }
     }),
   );

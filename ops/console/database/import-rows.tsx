@@ -1,15 +1,13 @@
-import { Button, FileButton, Group, Text } from '@mantine/core';
+import { Text } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { useState } from 'react';
-import { addRows, type DatabaseTable, MAX_ADDED, type TableIDs } from '../client/database.ts';
-import { APIError } from '../client/rest.ts';
+import { type DatabaseTable, MAX_ADDED, type TableIDs } from '../client/database.ts';
 import { countOf } from '../ui/count.ts';
 import { FormDialog } from '../ui/form.tsx';
 import { Notice } from '../ui/notice.tsx';
+import { addInParts } from './add-in-parts.ts';
+import { CellsField, type Given } from './cells-field.tsx';
 import { type Matched, rowsOfFile } from './csv.ts';
-
-/** A browser holds the file and its rows at once. */
-const MAX_BYTES = 20_000_000;
 
 interface Props {
   ids: TableIDs;
@@ -19,15 +17,12 @@ interface Props {
   onClose: () => void;
 }
 
-/** Adds the rows of a CSV file, whose first line names columns of the table. */
+/** Adds the rows of a CSV file or of pasted cells, whose first line names columns of the table. */
 export function ImportRows({ ids, table, onSettled, onClose }: Props) {
   const columns = table.databaseTableColumns.filter(({ isGenerated }) => !isGenerated);
   const [added, setAdded] = useState(0);
   const read = useMutation({
-    mutationFn: async (file: File) => {
-      if (file.size > MAX_BYTES) throw new Error('The file has more than 20 MB: import it in parts');
-      return { name: file.name, ...rowsOfFile(await file.text(), columns) };
-    },
+    mutationFn: async ({ name, read: text }: Given) => ({ name, ...rowsOfFile(await text(), columns) }),
     onMutate: () => {
       setAdded(0);
       save.reset();
@@ -35,8 +30,8 @@ export function ImportRows({ ids, table, onSettled, onClose }: Props) {
   });
   const save = useMutation({
     mutationFn: async () => {
-      if (!read.data) throw new Error('Choose a file first');
-      await addInParts(ids, read.data, added, setAdded);
+      if (!read.data) throw new Error('Choose a file or paste cells first');
+      await addInParts(ids, read.data.rows, added, setAdded);
     },
     onSettled: async (_saved, error) => {
       await onSettled();
@@ -48,29 +43,26 @@ export function ImportRows({ ids, table, onSettled, onClose }: Props) {
   const saving = { error, isPending: save.isPending, mutate: () => save.mutate() };
   return (
     <FormDialog
-      title="Import rows from CSV"
+      title="Import rows"
+      size="lg"
       verb={rows > 0 ? `Import ${countOf(rows, 'row')}` : 'Import'}
       save={saving}
       onClose={onClose}
     >
       <Text size="sm">
-        The first line of the file names columns of the table, as an export has them. An empty cell gets the default of
-        its column.
+        The first line names columns of the table, as an export has them. An empty cell gets the default of its column.
       </Text>
-      <Group gap="xs">
-        <FileButton accept=".csv,.tsv,.txt,text/csv" onChange={(file) => file && read.mutate(file)}>
-          {(props) => (
-            <Button {...props} variant="default" loading={read.isPending}>
-              Choose a file
-            </Button>
-          )}
-        </FileButton>
-        {read.data && (
-          <Text size="sm">
-            <bdi>{read.data.name}</bdi>: {countOf(rows, 'row')}
-          </Text>
-        )}
-      </Group>
+      <CellsField
+        example={columns.slice(0, 4).map((column) => column.databaseTableColumnName)}
+        isPending={read.isPending}
+        onGiven={(given) => read.mutate(given)}
+        onCleared={read.reset}
+      />
+      {read.data && (
+        <Text size="sm">
+          <bdi>{read.data.name}</bdi>: {countOf(rows, 'row')}
+        </Text>
+      )}
       {read.data && <Words of={read.data} />}
       {added > 0 && (
         <Text size="sm" role="status">
@@ -97,33 +89,4 @@ function Words({ of: { rows, columns, leftOut } }: { of: Matched }) {
       )}
     </>
   );
-}
-
-/** Goes on behind the rows that an attempt before has added. */
-async function addInParts(
-  ids: TableIDs,
-  { rows }: Matched,
-  from: number,
-  onAdded: (count: number) => void,
-): Promise<void> {
-  for (let at = from; at < rows.length; at += MAX_ADDED) {
-    const part = rows.slice(at, at + MAX_ADDED);
-    try {
-      await addRows(ids, part);
-    } catch (error) {
-      throw withLine(error, at);
-    }
-    onAdded(at + part.length);
-  }
-}
-
-/** The row of the file in which a refused row stands: the first line names the columns. */
-function withLine(error: unknown, at: number): unknown {
-  if (!(error instanceof APIError)) return error;
-  const [issue] = error.issues;
-  const index = issue?.path.find((part) => typeof part === 'number');
-  if (!issue || typeof index !== 'number') return error;
-  const column = issue.path.at(-1);
-  const inColumn = typeof column === 'string' ? `, ${column}` : '';
-  return new Error(`Row ${at + index + 2} of the file${inColumn}: ${issue.message}`);
 }

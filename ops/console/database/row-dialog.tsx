@@ -9,6 +9,7 @@ import {
   currentRowsOf,
   type DatabaseTable,
   keyOf,
+  MAX_ADDED,
   type Row,
   type TableIDs,
 } from '../client/database.ts';
@@ -17,7 +18,7 @@ import { countOf } from '../ui/count.ts';
 import { FormDialog } from '../ui/form.tsx';
 import { JSONView, MAX_EDITED } from '../ui/json.tsx';
 import { JSONEditor } from '../ui/json-editor.tsx';
-import { faultOfJSON, parseJSON } from '../ui/json-text.ts';
+import { faultOfJSON, NotJSON, parseJSON } from '../ui/json-text.ts';
 import { Notice } from '../ui/notice.tsx';
 import { CellField } from './cell-field.tsx';
 import { type Entry, entryOf, type TableColumn, valueOfEntry } from './cells.ts';
@@ -55,20 +56,25 @@ export function RowDialog({ ids, table, row, onSettled, onClose }: Props) {
   };
   const save = useMutation({
     mutationFn: async () => {
-      const entered = mode === 'json' ? (parseJSON(text) as Row) : touched(shown, entries);
-      if (!row) return addRows(ids, [entered]);
+      if (!row) {
+        const rows = mode === 'json' ? rowsIn(text) : [touched(shown, entries)];
+        await addRows(ids, rows);
+        return rows.length;
+      }
+      const entered = mode === 'json' ? objectOf(parseJSON(text)) : touched(shown, entries);
       const changed = Object.entries(entered).filter(
         ([name, value]) => JSON.stringify(value) !== JSON.stringify(row[name]),
       );
       if (changed.length > 0) await changeRow(ids, keyOf(table, row), Object.fromEntries(changed));
+      return 0;
     },
-    onSettled: async (_saved, error) => {
+    onSettled: async (saved, error) => {
       await onSettled();
       if (error) return;
       if (row || !goesOn) return onClose();
       setEntries({});
       setText('');
-      setAdded(added + 1);
+      setAdded(added + (saved ?? 0));
     },
   });
   const faults = faultsByColumn(save.error);
@@ -93,7 +99,14 @@ export function RowDialog({ ids, table, row, onSettled, onClose }: Props) {
         ]}
       />
       {mode === 'json' ? (
-        <JSONEditor label="Row" autoFocus value={text} error={faultOfText.get('row')} onChange={setText} />
+        <JSONEditor
+          label="Row"
+          {...(!row && { description: 'One object, or a list of several: all of them are added, or none' })}
+          autoFocus
+          value={text}
+          error={faultOfText.get('row')}
+          onChange={setText}
+        />
       ) : (
         shown.map((column) => {
           const { databaseTableColumnName: name } = column;
@@ -146,6 +159,22 @@ function touched(columns: readonly TableColumn[], entries: Entries, { lenient = 
       }
     }),
   );
+}
+
+/** The rows of one object, or of a list of them. */
+function rowsIn(text: string): Row[] {
+  const value = parseJSON(text);
+  const rows = (Array.isArray(value) ? value : [value]).map(objectOf);
+  if (rows.length === 0) throw new NotJSON('The list is empty');
+  if (rows.length > MAX_ADDED)
+    throw new NotJSON(`At most ${MAX_ADDED.toLocaleString()} rows are added at once: import more as CSV`);
+  return rows;
+}
+
+function objectOf(value: unknown): Row {
+  if (value === null || typeof value !== 'object' || Array.isArray(value))
+    throw new NotJSON('A row is an object with columns as names, such as {"name": "Ada"}');
+  return value as Row;
 }
 
 function known(columns: readonly TableColumn[], row: Row | undefined): Row {

@@ -1,7 +1,7 @@
-import { Button, Group, Menu, Select, Skeleton, Text, TextInput } from '@mantine/core';
+import { ActionIcon, Button, Group, Menu, Skeleton, Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { type FormEvent, lazy, Suspense, useState } from 'react';
+import { lazy, Suspense, useState } from 'react';
 import {
   countRows,
   type DatabaseTable,
@@ -22,6 +22,7 @@ import { May } from '../ui/may.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { saveFile } from '../ui/save-file.ts';
 import { type Column, Scroller, Table } from '../ui/table.tsx';
+import { RowFilter } from './row-filter.tsx';
 import type { DatabaseView } from './view.ts';
 
 const RowDialog = lazy(() => import('./row-dialog.tsx').then(({ RowDialog: one }) => ({ default: one })));
@@ -57,18 +58,21 @@ export function Rows({ ids, table, view, onView }: Props) {
     head: 'Actions',
     isPinned: true,
     cell: (row) => (
-      <Group gap={6} wrap="nowrap">
-        {may('database.rowUpdate') && (
-          <Button size="compact-xs" variant="default" onClick={() => setEdited(row)}>
-            Edit
-          </Button>
-        )}
-        {may('database.rowDelete') && (
-          <Button size="compact-xs" variant="default" onClick={() => setDoomed(row)}>
-            Delete
-          </Button>
-        )}
-      </Group>
+      <Menu position="bottom-end">
+        <Menu.Target>
+          <ActionIcon variant="default" aria-label={`Actions for ${keyWords(keyOf(table, row))}`}>
+            ⋯
+          </ActionIcon>
+        </Menu.Target>
+        <Menu.Dropdown>
+          {may('database.rowUpdate') && <Menu.Item onClick={() => setEdited(row)}>Edit</Menu.Item>}
+          {may('database.rowDelete') && (
+            <Menu.Item className="dangerous" onClick={() => setDoomed(row)}>
+              Delete
+            </Menu.Item>
+          )}
+        </Menu.Dropdown>
+      </Menu>
     ),
   };
   const isChangeable = hasKey && (may('database.rowUpdate') || may('database.rowDelete'));
@@ -124,7 +128,7 @@ interface ToolsProps {
   q: string | undefined;
   /** Opens the form of a new row. */
   onAdd: () => void;
-  /** Rows were added by a file. */
+  /** Rows were imported. */
   onAdded: () => Promise<unknown>;
 }
 
@@ -143,7 +147,7 @@ function Tools({ ids, table, q, onAdd, onAdded }: ToolsProps) {
             Add a row
           </Button>
           <Button size="xs" variant="default" onClick={importing.open}>
-            Import CSV
+            Import rows
           </Button>
         </May>
         <May permission="database.tableRead">
@@ -193,73 +197,6 @@ function Paging({ page, next, onGo }: { page: number; next: number | null; onGo:
       </Button>
     </Group>
   );
-}
-
-const operators = ['=', '!=', '<', '<=', '>', '>='];
-
-function RowFilter({
-  table,
-  q,
-  onSet,
-}: {
-  table: DatabaseTable;
-  q: string | undefined;
-  onSet: (q: string | undefined) => void;
-}) {
-  const before = readFilter(q);
-  const [column, setColumn] = useState<string | null>(before?.column ?? null);
-  const [operator, setOperator] = useState(before?.operator ?? '=');
-  const [value, setValue] = useState(before?.value ?? '');
-  const apply = (event: FormEvent) => {
-    event.preventDefault();
-    onSet(column === null ? undefined : JSON.stringify({ [column]: { [operator]: value } }));
-  };
-  return (
-    <search aria-label="Filter rows">
-      <form onSubmit={apply}>
-        <Group align="end" gap="xs" mb="sm">
-          <Select
-            label="Column"
-            size="xs"
-            placeholder="Any"
-            clearable
-            clearButtonProps={{ 'aria-label': 'Any column' }}
-            data={table.databaseTableColumns.map(({ databaseTableColumnName }) => databaseTableColumnName)}
-            value={column}
-            onChange={setColumn}
-          />
-          <Select
-            label="Is"
-            size="xs"
-            w={80}
-            data={operators}
-            value={operator}
-            allowDeselect={false}
-            onChange={(next) => setOperator(next ?? '=')}
-          />
-          <TextInput
-            label="Value"
-            size="xs"
-            value={value}
-            onChange={({ currentTarget: { value: next } }) => setValue(next)}
-          />
-          <Button size="xs" variant="default" type="submit">
-            Filter
-          </Button>
-        </Group>
-      </form>
-    </search>
-  );
-}
-
-function readFilter(q: string | undefined): { column: string; operator: string; value: string } | undefined {
-  try {
-    const [[column, condition] = []] = Object.entries(JSON.parse(q ?? '{}') as Record<string, Record<string, unknown>>);
-    const [[operator, value] = []] = Object.entries(condition ?? {});
-    return column && operator ? { column, operator, value: String(value) } : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 /** Columns with their values, as in `id 5 and day 2026-03-02`. */

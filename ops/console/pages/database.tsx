@@ -1,12 +1,13 @@
 import '@mantine/core/styles/Tabs.css';
-import { Button, Group, Paper, Select, Skeleton, Tabs, Text } from '@mantine/core';
+import { ActionIcon, Button, Group, Menu, Paper, Select, Skeleton, Stack, Tabs, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
-import { useState } from 'react';
+import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
+import { type ReactNode, useState } from 'react';
 import { type DatabaseTable, type SchemaIDs, schemasRead, tablesRead } from '../client/database.ts';
 import { errorInPlaceOf } from '../client/error-in-place.ts';
 import { useMay } from '../client/may.ts';
-import { ChangeColumns, CreateSchema, CreateTable, DropSchema, DropTable } from '../database/change-table.tsx';
+import { ChangeColumns, CreateSchema, DropSchema, DropTable } from '../database/change-table.tsx';
+import { CreateTable } from '../database/create-table.tsx';
 import { Rows } from '../database/rows.tsx';
 import { SQLPage } from '../database/sql.tsx';
 import { type DatabaseView, parseDatabaseView } from '../database/view.ts';
@@ -89,7 +90,20 @@ function Tables({ tenantID, view, onView }: Props) {
         <Changes ids={ids} onDropped={() => onView({})} onMade={(made) => schema && onView({ schema, table: made })} />
       </Group>
       {tables.data && !table && (
-        <Text size="sm">{view.table ? `There is no table “${view.table}” here.` : tablesText(tables.data.length)}</Text>
+        <Text size="sm" mb="xs">
+          {view.table ? `There is no table “${view.table}” here.` : tablesText(tables.data.length)}
+        </Text>
+      )}
+      {tables.data && schema && !view.table && (
+        <Stack component="ul" gap={4} m={0} p={0} style={{ listStyle: 'none' }}>
+          {tables.data.map(({ databaseTableName: name }) => (
+            <li key={name}>
+              <Link className="link" to="/t/$tenantID/database" params={{ tenantID }} search={{ schema, table: name }}>
+                <bdi>{name}</bdi>
+              </Link>
+            </li>
+          ))}
+        </Stack>
       )}
       {table && (
         <OneTable key={table.databaseTableName} tenantID={tenantID} table={table} view={view} onView={onView} />
@@ -114,6 +128,7 @@ function Changes({ ids, onDropped, onMade }: ChangesProps) {
   const may = useMay();
   const { tenantID, databaseSchemaName } = ids;
   const [asked, setAsked] = useState<'table' | 'schema' | 'drop'>();
+  const mayDrop = databaseSchemaName !== '' && may('database.schemaDelete');
   const close = () => setAsked(undefined);
   const drop = () => {
     close();
@@ -130,20 +145,33 @@ function Changes({ ids, onDropped, onMade }: ChangesProps) {
           New table
         </Button>
       )}
-      {may('database.schemaCreate') && (
-        <Button size="xs" variant="default" onClick={() => setAsked('schema')}>
-          New schema
-        </Button>
-      )}
-      {databaseSchemaName !== '' && may('database.schemaDelete') && (
-        <Button size="xs" variant="default" onClick={() => setAsked('drop')}>
-          Drop schema
-        </Button>
+      {(may('database.schemaCreate') || mayDrop) && (
+        <MoreActions label="Actions for schemas">
+          {may('database.schemaCreate') && <Menu.Item onClick={() => setAsked('schema')}>New schema</Menu.Item>}
+          {mayDrop && (
+            <Menu.Item className="dangerous" onClick={() => setAsked('drop')}>
+              Drop the schema {databaseSchemaName}
+            </Menu.Item>
+          )}
+        </MoreActions>
       )}
       {asked === 'table' && <CreateTable ids={ids} onDone={open} onClose={close} />}
       {asked === 'schema' && <CreateSchema tenantID={tenantID} onDone={close} onClose={close} />}
       {asked === 'drop' && <DropSchema ids={ids} onDone={drop} onClose={close} />}
     </>
+  );
+}
+
+function MoreActions({ label, children }: { label: string; children: ReactNode }) {
+  return (
+    <Menu position="bottom-end">
+      <Menu.Target>
+        <ActionIcon variant="default" aria-label={label}>
+          ⋯
+        </ActionIcon>
+      </Menu.Target>
+      <Menu.Dropdown>{children}</Menu.Dropdown>
+    </Menu>
   );
 }
 
@@ -180,9 +208,11 @@ function OneTable({ tenantID, table, view, onView }: Props & { table: DatabaseTa
             </Button>
           )}
           {may('database.tableDelete') && (
-            <Button size="xs" variant="default" onClick={() => setAsked('drop')}>
-              Drop
-            </Button>
+            <MoreActions label="Actions for the table">
+              <Menu.Item className="dangerous" onClick={() => setAsked('drop')}>
+                Drop the table
+              </Menu.Item>
+            </MoreActions>
           )}
         </Group>
       </Group>

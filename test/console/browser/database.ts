@@ -6,6 +6,13 @@ export function databaseTests(stage: () => Stage): void {
   test('a table is made after its SQL is shown, gets rows, which are found and changed, and is dropped', async () => {
     const { cluster, tenant, page, go, path } = stage();
     const table = `parts_${Date.now()}`;
+    const actOn = async (row: RegExp, action: string) => {
+      await page
+        .getByRole('row', { name: row })
+        .getByRole('button', { name: /^Actions for/ })
+        .click();
+      await page.getByRole('menuitem', { name: action }).click();
+    };
     const dialog = page.getByRole('dialog');
     await go(path('/database'));
     await page.getByRole('button', { name: 'New table' }).click();
@@ -29,7 +36,7 @@ export function databaseTests(stage: () => Stage): void {
       .getByLabel('SQL of the change')
       .getByText(/create table/i)
       .waitFor();
-    await dialog.getByRole('button', { name: 'Run it' }).click();
+    await dialog.getByRole('button', { name: 'Create the table' }).click();
     await dialog.waitFor({ state: 'detached' });
     // The new table is open.
     await page.getByText('The table is empty.').waitFor();
@@ -57,7 +64,10 @@ export function databaseTests(stage: () => Stage): void {
     await dialog.getByRole('button', { name: 'Save the row' }).click();
     await dialog.getByText('This is not JSON').waitFor();
     expect(await dialog.getByText('That failed').count()).toBe(0);
-    await dialog.getByRole('textbox', { name: 'Row' }).fill(JSON.stringify({ id: 2, title: 'Bolt' }));
+    await dialog.getByRole('textbox', { name: 'Row' }).fill('[{"id": 2}, 3]');
+    await dialog.getByRole('button', { name: 'Save the row' }).click();
+    await dialog.getByText('A row is an object with columns as names').waitFor();
+    await dialog.getByRole('textbox', { name: 'Row' }).fill(JSON.stringify([{ id: 2, title: 'Bolt' }]));
     await dialog.getByRole('checkbox', { name: 'Add another row after it' }).check();
     await dialog.getByRole('button', { name: 'Save the row' }).click();
     // The dialog stays, without the row that was saved.
@@ -71,21 +81,23 @@ export function databaseTests(stage: () => Stage): void {
     await page.getByText('2 rows').waitFor();
     await expectAccessible(page, { name: 'database', shows: 'Bolt' });
 
-    await page.getByRole('button', { name: 'Import CSV' }).click();
+    await page.getByRole('button', { name: 'Import rows' }).click();
     const choose = (text: string) => {
       const file = { name: 'parts.csv', mimeType: 'text/csv', buffer: Buffer.from(text) };
       return dialog.locator('input[type=file]').setInputFiles(file);
     };
     await choose('title;sold\n"Nail; ""long""";perhaps\n');
-    await dialog.getByText('Row 2 of the file: sold: expected true or false').waitFor();
+    await dialog.getByText('Row 2: sold: expected true or false').waitFor();
     // The second row has the key of one that is there: none is added.
     await choose('id;title;maker\n10;Screw;ACME\n2;Nail;\n');
     await dialog.getByText('are left out: maker').waitFor();
     await expectAccessible(page, { name: 'database-import', shows: 'It fills id, title' });
     await dialog.getByRole('button', { name: 'Import 2 rows' }).click();
-    await dialog.getByText(/Row 3 of the file/).waitFor();
+    await dialog.getByText(/Row 3/).waitFor();
     forgetRefusals(stage(), 409);
-    await choose('id;title;sold\n10;Screw;yes\n11;"Nail; ""long""";no\n');
+    await dialog
+      .getByLabel('Paste from a spreadsheet')
+      .fill('id\ttitle\tsold\n10\tScrew\tyes\n11\t"Nail; ""long"""\tno\n');
     await dialog.getByRole('button', { name: 'Import 2 rows' }).click();
     await dialog.waitFor({ state: 'detached' });
     await page.getByRole('row', { name: /^10 Screw true/ }).waitFor();
@@ -110,13 +122,13 @@ export function databaseTests(stage: () => Stage): void {
       '\uFEFFid,title,sold,day,more',
       '2,Bolt,,,',
     ]);
-    await page.getByRole('button', { name: 'Edit' }).click();
+    await actOn(/^2 /, 'Edit');
     await dialog.getByRole('textbox', { name: 'title' }).fill('Nut');
     await dialog.getByRole('combobox', { name: 'sold' }).click();
     await page.getByRole('option', { name: 'false' }).click();
     await dialog.getByRole('button', { name: 'Save the row' }).click();
     await page.getByRole('row', { name: /^2 Nut false/ }).waitFor();
-    await page.getByRole('button', { name: 'Edit' }).click();
+    await actOn(/^2 /, 'Edit');
     await dialog.getByRole('button', { name: 'Set sold to null' }).click();
     await dialog.getByRole('button', { name: 'Save the row' }).click();
     await page.getByRole('row', { name: /^2 Nut false/ }).waitFor({ state: 'detached' });
@@ -127,12 +139,12 @@ export function databaseTests(stage: () => Stage): void {
     await client.post('T/database/execute-raw-sql', { sql: `update ${table} set title = ${long} where id = 2` });
     await page.reload();
     await page.getByRole('row', { name: /^2 <img src=x>.*1,300,000 characters/ }).waitFor();
-    await page.getByRole('button', { name: 'Edit' }).click();
+    await actOn(/^2 /, 'Edit');
     await dialog.getByText('Too long to be edited here').waitFor();
     await dialog.getByRole('button', { name: 'Save the row' }).click();
     await page.getByRole('row', { name: /^2 <img src=x>.*1,300,000 characters/ }).waitFor();
     expect(await page.locator('img[src="x"]').count()).toBe(0);
-    await page.getByRole('button', { name: 'Delete' }).click();
+    await actOn(/^2 /, 'Delete');
     await dialog.getByRole('button', { name: 'Delete' }).click();
     await page.getByText('No row matches the filter.').waitFor();
     await page.getByRole('tab', { name: 'Columns' }).click();
@@ -155,7 +167,8 @@ export function databaseTests(stage: () => Stage): void {
     await page.getByRole('row', { name: /^weight numeric/ }).waitFor();
     expect(await page.getByRole('row', { name: /^title text/ }).count()).toBe(0);
 
-    await page.getByRole('button', { name: 'Drop', exact: true }).click();
+    await page.getByRole('button', { name: 'Actions for the table' }).click();
+    await page.getByRole('menuitem', { name: 'Drop the table' }).click();
     await dialog.getByRole('button', { name: 'Show the SQL' }).click();
     await dialog
       .getByLabel('SQL of the change')
@@ -163,6 +176,23 @@ export function databaseTests(stage: () => Stage): void {
       .waitFor();
     await dialog.getByRole('button', { name: 'Run it' }).click();
     await page.getByText('Choose one to see its columns and rows').waitFor();
+
+    // The same table from pasted cells, with its rows.
+    await page.getByRole('button', { name: 'New table' }).click();
+    await dialog.getByRole('textbox', { name: 'Table' }).fill(table);
+    await dialog.getByRole('button', { name: 'From a spreadsheet or CSV' }).click();
+    await dialog.getByLabel('Paste from a spreadsheet').fill('Part name\tPrice\nBolt\t1.50\nNut\t2\n');
+    expect(await dialog.getByRole('combobox', { name: 'Type of column 3' }).inputValue()).toBe('numeric');
+    await expectAccessible(page, {
+      name: 'database-table-of-cells',
+      shows: 'Paste from a spreadsheet',
+      schemes: ['light'],
+    });
+    await dialog.getByRole('button', { name: 'Create the table with 2 rows' }).click();
+    await page.getByRole('row', { name: /^2 Nut 2\b/ }).waitFor();
+    await go(path('/database'));
+    await page.getByRole('link', { name: table, exact: true }).click();
+    await page.getByRole('row', { name: /^1 Bolt 1\.50?\b/ }).waitFor();
   });
 
   test('a row that is gone is said to be, its key can be changed, and one of a table that inherits is told apart', async () => {
@@ -171,6 +201,12 @@ export function databaseTests(stage: () => Stage): void {
     const dialog = page.getByRole('dialog');
     const client = cluster.as(tenant.creator).in(tenant);
     const sql = async (text: string) => (await client.post('T/database/execute-raw-sql', { sql: text })).body.result;
+    const actOn = async (row: RegExp, action: string) => {
+      await rowOf(row)
+        .getByRole('button', { name: /^Actions for/ })
+        .click();
+      await page.getByRole('menuitem', { name: action }).click();
+    };
     const rowOf = (name: RegExp) => page.getByRole('row', { name });
     const save = () => dialog.getByRole('button', { name: 'Save the row' }).click();
     const enter = async (id: string, title: string) => {
@@ -181,16 +217,12 @@ export function databaseTests(stage: () => Stage): void {
       insert into ${table} values (1, 'own'), (2, 'key'); insert into ${table}_more values (1, 'other')`);
     await go(path(`/database?schema=public&table=${table}`));
 
-    await rowOf(/^2 key/)
-      .getByRole('button', { name: 'Edit' })
-      .click();
+    await actOn(/^2 key/, 'Edit');
     await enter('3', 'key');
     await save();
     await rowOf(/^3 key/).waitFor();
 
-    await rowOf(/^3 key/)
-      .getByRole('button', { name: 'Edit' })
-      .click();
+    await actOn(/^3 key/, 'Edit');
     await sql(`delete from ${table} where id = 3`);
     await enter('3', 'lost');
     await save();
@@ -198,15 +230,11 @@ export function databaseTests(stage: () => Stage): void {
     await rowOf(/^3 key/).waitFor({ state: 'detached' });
     await page.keyboard.press('Escape');
 
-    await rowOf(/^1 other/)
-      .getByRole('button', { name: 'Edit' })
-      .click();
+    await actOn(/^1 other/, 'Edit');
     await enter('1', 'changed');
     await save();
     await rowOf(/^1 changed/).waitFor();
-    await rowOf(/^1 changed/)
-      .getByRole('button', { name: 'Delete' })
-      .click();
+    await actOn(/^1 changed/, 'Delete');
     await dialog.getByRole('button', { name: 'Delete' }).click();
     await rowOf(/^1 changed/).waitFor({ state: 'detached' });
     expect(await sql(`select id, title from ${table}`)).toEqual([{ id: 1, title: 'own' }]);
