@@ -6,6 +6,7 @@ import { type Known, valuesAt } from '#ops/console/editor/values-at-step.ts';
 import type { Kind, Kinds } from '#ops/console/graph/kinds.ts';
 import { faultsIn } from '#ops/console/values/check.ts';
 import { completionsAt } from '#ops/console/values/complete.ts';
+import { expressionsByName } from '#ops/console/values/fill-by-name.ts';
 import { valueNow } from '#ops/console/values/now.ts';
 import { insertion, pathText } from '#ops/console/values/path.ts';
 import { rowsOf, searched } from '#ops/console/values/rows.ts';
@@ -86,8 +87,8 @@ const pathsIn = ({ groups }: Values) =>
 describe('values of a step', () => {
   test('in a body: inputs, the item, what has run before the body and in it, and not what the loop gives when it is done', () => {
     expect(pathsIn(at('note'))).toEqual([
-      'Inputs: ctx.input.orderID ctx.input.total',
       'Item of Each: ctx.item ctx.index',
+      'Inputs: ctx.input.orderID ctx.input.total',
       'Call (HTTP request): ctx.answer',
       'Orders (Query): ctx.rows',
       'Variables: vars.day vars.apiKey',
@@ -101,6 +102,34 @@ describe('values of a step', () => {
       'Orders (Query): ctx.rows',
       'Variables: vars.day vars.apiKey',
     ]);
+  });
+
+  test('columns of a query are those that it has answered with before; a test knows better', () => {
+    const items = { type: 'object', fields: { town: { type: 'text' } } } as const;
+    const answers = new Map([['q-1', { type: 'list', items } as const]]);
+    const nodes = draft.nodes.map((node) =>
+      node.id === 'orders' ? { ...node, data: { ...node.data, dataQueryID: 'q-1' } } : node,
+    );
+    const fieldsOf = (tested: Known['tested']) => {
+      const { groups } = valuesAt('note', { ...draft, nodes }, kinds, { ...known, tested, answers });
+      const item = groups[0]?.values[0];
+      return item && [...partsOf(item)].map(({ name }) => name);
+    };
+    expect(fieldsOf(new Map())).toEqual(['town']);
+    expect(fieldsOf(known.tested)).toContain('customer');
+    // The item begins open, so that its fields are seen without a click.
+    const { groups } = valuesAt('note', { ...draft, nodes }, kinds, { ...known, tested: new Map(), answers });
+    const names = rowsOf({ groups } as Values, new Set()).map(({ name }) => name);
+    expect(names.slice(0, 4)).toEqual(['Item of Each', 'item', 'town', 'index']);
+  });
+
+  test('inputs are filled by values of the same names, those of the item first, and never by secrets', () => {
+    expect(expressionsByName(at('note'), ['customer', 'Order_id', 'total', 'apiKey', 'id', 'nothing'])).toEqual({
+      customer: '{{ctx.item.customer}}',
+      Order_id: '{{ctx.input.orderID}}',
+      total: '{{ctx.input.total}}',
+      id: '{{ctx.item.id}}',
+    });
   });
 
   test('values are those of the last test, of what is pinned in place of it, and of the first item; else the declared shape', () => {
@@ -201,7 +230,7 @@ describe('what is typed', () => {
   };
 
   test('values are offered by any part of their names, then by the parts of the one that is named', () => {
-    expect(offered('{{|')?.slice(0, 3)).toEqual(['ctx.input', 'ctx.input.orderID', 'ctx.input.total']);
+    expect(offered('{{|')?.slice(0, 3)).toEqual(['ctx.input', 'ctx.item', 'ctx.index']);
     expect(offered('a {{ord|')).toEqual(['ctx.input.orderID']);
     expect(offered('{{ctx.item.|}} b')).toEqual(['id', 'customer', `['a "b"']`, `["it's"]`]);
     expect(offered('{{ctx.item.cus|')).toEqual(['customer']);

@@ -1,13 +1,18 @@
 import { useQueries, useQuery } from '@tanstack/react-query';
 import { type ReactNode, useCallback, useMemo, useRef, useState } from 'react';
+import type { Shape } from '#shared/workflow/nodes/results.ts';
 import { useInputOfRun, type WholeOutput, wholeOutputRead } from '../client/live-run.ts';
 import { useMay } from '../client/may.ts';
+import { dataQueryTextRead } from '../client/queries-of-tenant.ts';
+import { shapeOfAnswer } from '../client/query-answers.ts';
 import { knownVariablesRead } from '../client/variables.ts';
 import { OfferedInCode } from '../code/offered.ts';
 import type { Kinds } from '../graph/kinds.ts';
 import { omittedOutputs, type Results } from '../testing/results.ts';
+import { isID } from '../ui/picked.ts';
 import { ValuesOfStep } from '../values/context.ts';
 import { ValueField } from '../values/field.tsx';
+import { FillButton } from '../values/fill-button.tsx';
 import { scopeOf } from '../values/scope.ts';
 import type { Draft, DraftNode } from './draft.ts';
 import type { Tested } from './test-results.tsx';
@@ -37,17 +42,21 @@ export function StepValues({ tenantID, draft, node, kinds, testID, tested, resul
   const reads = omitted.map(({ instanceID, event }) => wholeOutputRead({ tenantID, instanceID }, event));
   const read = useQueries({ queries: reads, combine: byNode });
   const around = useSteadyOthers(draft, node.id);
+  const answers = useAnswers(tenantID, around);
   const known: Known = useMemo(
     () => ({
-      ...{ definitions, input, tested, read },
+      ...{ definitions, input, tested, read, answers },
       variables: variables?.variables ?? [],
       hasMoreVariables: variables?.hasMore !== false,
     }),
-    [definitions, input, tested, read, variables],
+    [definitions, input, tested, read, answers, variables],
   );
   const values = useMemo(() => valuesAt(node.id, around, kinds, known), [node.id, around, kinds, known]);
   const isTested = testID !== undefined;
-  const here = useMemo(() => ({ values, isTested, onNeed, Field: ValueField }), [values, isTested, onNeed]);
+  const here = useMemo(
+    () => ({ values, isTested, onNeed, Field: ValueField, Fill: FillButton }),
+    [values, isTested, onNeed],
+  );
   const offered = useMemo(() => ({ names: scopeOf(values) }), [values]);
   return (
     <ValuesOfStep value={here}>
@@ -58,6 +67,35 @@ export function StepValues({ tenantID, draft, node, kinds, testID, tested, resul
 
 function byNode(results: readonly { data: WholeOutput | undefined }[]): ReadonlyMap<string, unknown> {
   return new Map(results.flatMap(({ data }) => (data ? [[data.nodeID, data.output] as const] : [])));
+}
+
+/** What the queries of steps have answered before, as far as this tab has seen it. */
+function useAnswers(tenantID: string, { nodes }: Draft): ReadonlyMap<string, Shape> {
+  const may = useMay();
+  const ids = useMemo(() => {
+    const all = nodes.flatMap(({ data: { dataQueryID } }) =>
+      typeof dataQueryID === 'string' && isID(dataQueryID) ? [dataQueryID] : [],
+    );
+    return [...new Set(all)];
+  }, [nodes]);
+  const texts = useQueries({
+    queries: ids.map((dataQueryID) => ({
+      ...dataQueryTextRead({ tenantID, dataQueryID }),
+      enabled: may('dataquery.read') && shapeOfAnswer(tenantID, dataQueryID) === undefined,
+      retry: false,
+    })),
+    combine: textsOf,
+  });
+  return useMemo(() => {
+    const shapes = ids.map(
+      (id, at) => [id, shapeOfAnswer(tenantID, id) ?? shapeOfAnswer(tenantID, texts[at])] as const,
+    );
+    return new Map(shapes.flatMap(([id, shape]) => (shape ? [[id, shape] as const] : [])));
+  }, [tenantID, ids, texts]);
+}
+
+function textsOf(results: readonly { data: Readonly<Record<string, unknown>> | undefined }[]): unknown[] {
+  return results.map(({ data }) => data?.query);
 }
 
 /** The draft as it was when another step or an edge last changed: what a step can name does not depend on its own fields. */

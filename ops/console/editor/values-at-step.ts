@@ -1,5 +1,5 @@
 import { nodesBefore } from '#shared/workflow/graph/nodes-before.ts';
-import { ANY, assignmentsOf, inputShape, resultShape, shapeOf } from '#shared/workflow/nodes/results.ts';
+import { ANY, assignmentsOf, inputShape, resultShape, type Shape, shapeOf } from '#shared/workflow/nodes/results.ts';
 import { compileTemplate } from '#shared/workflow/templates/expressions.ts';
 import type { NodeSteps } from '../client/run-steps.ts';
 import { exitOfEdge } from '../graph/exits.ts';
@@ -30,6 +30,8 @@ export interface Known {
   tested: ReadonlyMap<string, NodeSteps>;
   /** Outputs that were too large to come with the test, and were read since. */
   read: ReadonlyMap<string, unknown>;
+  /** The shapes of what queries have answered, by their ids. */
+  answers?: ReadonlyMap<string, Shape>;
   variables: readonly ReadVariable[];
   /** Whether there may be variables that are not known. */
   hasMoreVariables: boolean;
@@ -64,8 +66,9 @@ function createReader(draft: Draft, kinds: Kinds, known: Known): (id: string) =>
     const results = steps.flatMap(resultsOf);
     const links = linksAt(id);
     const groups: ValueGroup[] = [
-      { title: 'Inputs', values: [...partsOf(input)] },
+      // What differs from one time to the next is most often meant.
       ...around.map((container) => ({ title: `Item of ${nameOf(container)}`, values: itemOf(container) })),
+      { title: 'Inputs', values: [...partsOf(input)] },
       ...results,
       ...(mayHaveError(id, before) ? [{ title: 'Error of a step before', values: [error] }] : []),
       { title: 'Variables', values: known.variables.map(variableOf) },
@@ -108,7 +111,7 @@ function createReader(draft: Draft, kinds: Kinds, known: Known): (id: string) =>
   function resultsOf(node: DraftNode): ValueGroup[] {
     const outputVariable = resultName(kinds[node.type], node.data);
     if (outputVariable === undefined) return [];
-    const shape = resultShape(node.type, node.data);
+    const shape = known.answers?.get(String(node.data.dataQueryID)) ?? resultShape(node.type, node.data);
     const { output, isOmitted } = outputOf(node);
     const sample = isObject(output) && Object.hasOwn(output, outputVariable) ? output[outputVariable] : undefined;
     const omittedAt = isOmitted ? node.id : undefined;
@@ -144,7 +147,7 @@ function createReader(draft: Draft, kinds: Kinds, known: Known): (id: string) =>
     const list = listOf(sourceVariable, container.id);
     const note = 'Of the first item, while the step is built';
     return [
-      { path: ['ctx', String(itemVariable)], name: String(itemVariable), note, ...list },
+      { path: ['ctx', String(itemVariable)], name: String(itemVariable), note, isOpen: true, ...list },
       {
         ...{ path: ['ctx', String(indexVariable)], name: String(indexVariable), note: 'Counted from 0' },
         ...{ shape: { type: 'number' }, sample: 0 },

@@ -15,6 +15,7 @@ import {
   runDataQuery,
   saveDataQuery,
 } from '../client/queries-of-tenant.ts';
+import { rememberAnswer } from '../client/query-answers.ts';
 import type { Schemas } from '../client/types.ts';
 import { QueryForm } from '../query/form.tsx';
 import { useWithFoundInputs } from '../query/found-inputs.ts';
@@ -86,7 +87,12 @@ function Query({ ids, query, form }: { ids: QueryIDs; query: DataQuery; form: Fo
   // The query is run as it is shown, also before it is saved.
   const runsDraft = isDirty && draft !== undefined;
   const hasPlan = form !== undefined && isSQL(form);
-  const run = runsDraft ? draft.run : may('dataquery.execute') ? (args: object) => runDataQuery(ids, args) : undefined;
+  const runSaved = async (args: object) => {
+    const answer = await runDataQuery(ids, args);
+    rememberAnswer(ids.tenantID, ids.dataQueryID, answer);
+    return answer;
+  };
+  const run = runsDraft ? draft.run : may('dataquery.execute') ? runSaved : undefined;
   const mayExplain = hasPlan && may('dataquery.test') && may('dataquery.read');
   const explain = runsDraft ? draft.explain : (args: object) => explainDataQuery(ids, args);
   useUnsaved(isDirty);

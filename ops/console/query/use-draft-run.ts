@@ -1,6 +1,7 @@
 import { useMay } from '../client/may.ts';
 import { OWN } from '../client/own-database.ts';
 import { type DraftQuery, type QueryAnswer, runDraftQuery } from '../client/queries-of-tenant.ts';
+import { rememberAnswer } from '../client/query-answers.ts';
 import type { Source } from './tables.ts';
 
 type DraftRun = Record<'run' | 'explain', (args: object) => Promise<QueryAnswer>>;
@@ -18,7 +19,11 @@ export function useDraftRun(
   const target = datasourceID ? { datasourceID } : { datasourceType: type };
   const dataQuery = { dataQueryOptions, ...target } as DraftQuery;
   return {
-    run: (args) => runDraftQuery(tenantID, { dataQuery, args, explains: false }),
+    run: async (args) => {
+      const answer = await runDraftQuery(tenantID, { dataQuery, args, explains: false });
+      rememberAnswer(tenantID, dataQueryOptions.query, answer);
+      return answer;
+    },
     explain: (args) => runDraftQuery(tenantID, { dataQuery, args, explains: true }),
   };
 }

@@ -1,7 +1,8 @@
 import { Button, Fieldset, Skeleton, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import type { ReactNode } from 'react';
+import { type ReactNode, useContext } from 'react';
 import { type PickedType, reasonOf, referenceRead, sourceOf } from '../client/references.ts';
+import { ValuesOfStep } from '../values/context.ts';
 import { useTenantID } from './asset-title.tsx';
 import { type DeclaredInput, declaredInputs, undeclaredKeys } from './declared.ts';
 import { OrExpression } from './expression.tsx';
@@ -87,9 +88,16 @@ export function InputFields({
     const all = withValueAt(value, [key], next) as Values;
     onChange(Object.keys(all).length > 0 ? all : undefined);
   };
+  const here = useContext(ValuesOfStep);
+  const empty = inputs.flatMap(({ key }) => (value[key] === undefined ? [key] : []));
   return (
     <Fieldset legend={label} p="xs" disabled={disabled}>
       <Stack gap="sm">
+        {here?.Fill && root !== undefined && !disabled && empty.length > 0 && (
+          <div>
+            <here.Fill values={here.values} keys={empty} onFill={(found) => onChange({ ...value, ...found })} />
+          </div>
+        )}
         {description && <Text size="xs">{description}</Text>}
         {inputs.map((input) => (
           <OrExpression

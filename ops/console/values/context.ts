@@ -21,6 +21,13 @@ export interface NowProps {
   isTyping: boolean;
 }
 
+export interface FillProps {
+  values: Values;
+  /** The inputs that have no value yet. */
+  keys: readonly string[];
+  onFill: (expressions: Readonly<Record<string, string>>) => void;
+}
+
 /** The values that fields of a step can name. */
 export interface ValuesHere {
   values: Values;
@@ -32,6 +39,8 @@ export interface ValuesHere {
   Field: ComponentType<FieldProps & { here: ValuesHere }>;
   /** Draws the present value of a field; absent: `NowLine`. */
   Now?: ComponentType<NowProps>;
+  /** Draws what fills inputs with values of the same names; absent: nothing does. */
+  Fill?: ComponentType<FillProps>;
 }
 
 /** For all fields within that take templates or code; absent where none can be named. */

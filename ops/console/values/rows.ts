@@ -19,7 +19,7 @@ export const SHOWN_PARTS = 50;
 /** Groups with more values begin closed. */
 const MAX_OPEN = 12;
 
-/** The rows of the tree. Groups are open unless they are large or were toggled, values closed unless they were. */
+/** The rows of the tree. Groups are open unless they are large, values closed but for those that begin open; what was toggled is the other way round. */
 export function rowsOf({ groups }: Values, toggled: ReadonlySet<string>): Row[] {
   return groups.flatMap(({ title, values }) => {
     const key = `# ${title}`;
@@ -33,7 +33,7 @@ function rowsOfValue(value: Value, level: number, toggled: ReadonlySet<string>):
   const key = keyOf(value.path);
   const own: Row = { key, level, name: value.name, value };
   if (!hasParts(value)) return [own];
-  const isOpen = toggled.has(key);
+  const isOpen = (value.isOpen === true) !== toggled.has(key);
   if (!isOpen || value.omittedAt !== undefined) return [{ ...own, isOpen }];
   const shown = partsOf(value).take(SHOWN_PARTS).toArray();
   const more = countOfParts(value) - shown.length;

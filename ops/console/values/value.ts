@@ -15,6 +15,8 @@ export interface Value {
   note?: string | undefined;
   /** The step whose test has the value, which is too large to come with the others. */
   omittedAt?: string | undefined;
+  /** In a list of values, it begins open. */
+  isOpen?: boolean;
   /** Its value is never shown. */
   isSecret?: boolean;
 }

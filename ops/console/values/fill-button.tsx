@@ -1,0 +1,21 @@
+import { Button } from '@mantine/core';
+import { useMemo } from 'react';
+import type { FillProps } from './context.ts';
+import { expressionsByName } from './fill-by-name.ts';
+
+/** Fills the inputs that are empty with the values of the same names, where there are any. */
+export function FillButton({ values, keys, onFill }: FillProps) {
+  const found = useMemo(() => expressionsByName(values, keys), [values, keys]);
+  const names = Object.keys(found);
+  if (names.length === 0) return null;
+  return (
+    <Button
+      size="compact-sm"
+      variant="default"
+      title={names.map((name) => `${name}: ${found[name]}`).join('\n')}
+      onClick={() => onFill(found)}
+    >
+      Fill by name ({names.length})
+    </Button>
+  );
+}
