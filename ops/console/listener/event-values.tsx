@@ -6,6 +6,7 @@ import type { Schemas } from '../client/types.ts';
 import { OfferedInCode } from '../code/offered.ts';
 import { ValuesOfStep } from '../values/context.ts';
 import { ValueField } from '../values/field.tsx';
+import { FillButton } from '../values/fill-button.tsx';
 import { scopeOf } from '../values/scope.ts';
 import { partsOf, type Value, type Values } from '../values/value.ts';
 
@@ -41,9 +42,14 @@ export function EventValues({ ids, children }: { ids: ListenerIDs; children: Rea
     enabled: eventID !== '',
     refetchInterval: false,
   });
+  return <ValuesOfEvent event={event}>{children}</ValuesOfEvent>;
+}
+
+/** The same, before a listener has any: of the event only that is known which each has. */
+export function ValuesOfEvent({ event, children }: { event?: RecordedEvent | undefined; children: ReactNode }) {
   const values = useMemo(() => valuesOf(event), [event]);
   const here = useMemo(
-    () => ({ values, isTested: event !== undefined, onNeed: () => undefined, Field: ValueField }),
+    () => ({ values, isTested: event !== undefined, onNeed: () => undefined, Field: ValueField, Fill: FillButton }),
     [values, event],
   );
   const offered = useMemo(() => ({ names: scopeOf(values) }), [values]);

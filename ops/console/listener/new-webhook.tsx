@@ -5,12 +5,14 @@ import { createListener } from '../client/listeners.ts';
 import { createDatasource, deleteDatasource } from '../client/sources.ts';
 import type { Schemas } from '../client/types.ts';
 import { Copy } from '../ui/copy.tsx';
+import { DeclaredInputs } from '../ui/declared-inputs.tsx';
 import { faultsIn, faultsOf } from '../ui/faults.ts';
 import { NewForm } from '../ui/form.tsx';
 import { Picker } from '../ui/picker.tsx';
 import { SchemaForm } from '../ui/schema-form.tsx';
 import type { Layout } from '../ui/schema-shape.ts';
 import { useUnsaved } from '../ui/unsaved.ts';
+import { ValuesOfEvent } from './event-values.tsx';
 
 type Options = Readonly<Record<string, unknown>>;
 
@@ -27,8 +29,9 @@ export function NewWebhook({ tenantID, form, onCreated }: Props) {
   const [title, setTitle] = useState('');
   const [options, setOptions] = useState<Options>(form.data);
   const [workflowID, setWorkflowID] = useState<string>();
+  const [inputValues, setInputValues] = useState<Options>();
   const create = useMutation({
-    mutationFn: () => createWebhook(tenantID, { title: title.trim(), options, workflowID }),
+    mutationFn: () => createWebhook(tenantID, { title: title.trim(), options, workflowID, inputValues }),
     async onSuccess(listenerID) {
       await queries.invalidateQueries({ queryKey: ['listeners', tenantID] });
       await queries.invalidateQueries({ queryKey: ['datasources', tenantID] });
@@ -63,11 +66,29 @@ export function NewWebhook({ tenantID, form, onCreated }: Props) {
       <Picker
         types={['workflow']}
         label="Workflow that each delivery starts"
-        description="Empty: deliveries are recorded only. It has the delivery as its input “event”"
+        description="Empty: deliveries are recorded only"
         value={workflowID}
         error={faultsIn('actions', create.error).get('0.actionConfig.workflowID')}
-        onChange={setWorkflowID}
+        onChange={(next) => {
+          setWorkflowID(next);
+          setInputValues(undefined);
+        }}
       />
+      {workflowID !== undefined && (
+        <ValuesOfEvent>
+          <DeclaredInputs
+            type="workflow"
+            id={workflowID}
+            label="Its inputs, from each delivery"
+            description="Such as {{event.body.amount}}. Without any it gets the delivery as its input “event”"
+            root="event"
+            value={inputValues}
+            faultOf={(key) => faultsIn('actions', create.error).get(`0.actionConfig.inputValues.${key}`)}
+            other={null}
+            onChange={setInputValues}
+          />
+        </ValuesOfEvent>
+      )}
       <Text size="xs" c="dimmed">
         Once it is created its address is shown, and it receives at once. Methods, a handshake and a previous secret are
         options of its datasource, which is made with it.
@@ -113,17 +134,25 @@ interface Wanted {
   title: string;
   options: Options;
   workflowID: string | undefined;
+  inputValues: Options | undefined;
 }
 
 /** The listener begins to receive with all that it has. If it is refused, its datasource goes too. */
-async function createWebhook(tenantID: string, { title, options, workflowID }: Wanted): Promise<string> {
+async function createWebhook(tenantID: string, { title, options, workflowID, inputValues }: Wanted): Promise<string> {
   const datasourceID = await createDatasource(tenantID, {
     datasourceTitle: title,
     datasourceType: 'webhook',
     datasourceOptions: options as Schemas['DatasourceCreate']['datasourceOptions'],
   });
   const actions =
-    workflowID === undefined ? [] : [{ actionType: 'trigger_workflow' as const, actionConfig: { workflowID } }];
+    workflowID === undefined
+      ? []
+      : [
+          {
+            actionType: 'trigger_workflow' as const,
+            actionConfig: { workflowID, ...(inputValues && { inputValues }) },
+          },
+        ];
   try {
     return await createListener(tenantID, { listenerTitle: title, datasourceID, actions, status: 'active' });
   } catch (error) {

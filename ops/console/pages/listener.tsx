@@ -22,6 +22,7 @@ import { Refused } from '../listener/refused.tsx';
 import { Settings } from '../listener/settings.tsx';
 import { ListenerState, reasonOf } from '../listener/state.tsx';
 import { TestMode } from '../listener/test-mode.tsx';
+import { UnfilledInputs } from '../listener/unfilled.tsx';
 import { type ListenerView, parseListenerView } from '../listener/view.ts';
 import { Confirm } from '../ui/confirm.tsx';
 import { Copy } from '../ui/copy.tsx';
@@ -139,6 +140,7 @@ function Head({ ids, listener, refused }: HeadProps) {
           {reason}
         </Notice>
       )}
+      <UnfilledInputs actions={listener.actions} />
       {refused > 0 && (
         <Notice tone="wait" title={`${countOf(refused, 'delivery was', 'deliveries were')} refused`}>
           <Link className="link" from="/t/$tenantID/listeners/$listenerID" to="." search={{ tab: 'refused' }}>
