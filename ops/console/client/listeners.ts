@@ -128,6 +128,11 @@ export async function redriveEvent(
   return (await body(rest.POST(`${EVENT}/redrive`, { params: { path }, body: correction }))).eventID;
 }
 
+/** Processes a finished event once more, as a new one, whose id it answers. */
+export async function replayEvent(path: ListenerIDs & { eventID: string }): Promise<string> {
+  return (await body(rest.POST(`${EVENT}/replay`, { params: { path } }))).eventID;
+}
+
 export interface RedrivenLetters {
   redriven: number;
   /** Not processed again, because another delivery with their id was accepted. */

@@ -11,6 +11,7 @@ import { May } from '../ui/may.tsx';
 import { Notice } from '../ui/notice.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { Ago } from '../ui/time.tsx';
+import { Duplicate } from './duplicate.tsx';
 import { EventActions } from './event-actions.tsx';
 import { EventStatus } from './state.tsx';
 
@@ -48,6 +49,9 @@ function useEvent(ids: EventIDs) {
 
 function Shown({ ids, event, onShow }: { ids: EventIDs; event: Event; onShow: Props['onShow'] }) {
   const { state, receivedAt, attempts, error, method, path, instanceID, replayOf, duplicateOf } = event;
+  const before = useQuery({ ...eventRead({ ...ids, eventID: replayOf ?? '' }), enabled: replayOf !== null }).data;
+  // A corrected copy takes the place of the event that came.
+  const isCorrected = before?.state === 'replaced';
   return (
     <>
       <Group gap="md">
@@ -63,8 +67,8 @@ function Shown({ ids, event, onShow }: { ids: EventIDs; event: Event; onShow: Pr
           {state === 'dead' && (
             <Text size="sm">
               <strong>What to do: </strong>
-              Correct the action in the settings, or the body with “Edit before”. Then redrive it: it is processed
-              again.
+              Correct the action in the settings, or the body with “Correct and redrive”. Then redrive it: it is
+              processed again.
             </Text>
           )}
           {state === 'dead' && (
@@ -99,17 +103,10 @@ function Shown({ ids, event, onShow }: { ids: EventIDs; event: Event; onShow: Pr
           The run that it has started
         </Link>
       )}
-      {duplicateOf && (
-        <Group gap="xs">
-          <Text size="sm">Another delivery with its id was accepted, so this one is not processed:</Text>
-          <Button size="compact-sm" variant="default" onClick={() => onShow(duplicateOf)}>
-            Event {duplicateOf.slice(-8)}
-          </Button>
-        </Group>
-      )}
+      {duplicateOf && <Duplicate key={ids.eventID} {...{ ids, duplicateOf, onShow }} headers={event.headers} />}
       {replayOf && <Text size="sm">It repeats the event {replayOf.slice(-8)}.</Text>}
       <Text component="h3" fw={600} size="sm">
-        Body as received
+        {isCorrected ? 'Body as corrected' : 'Body as received'}
       </Text>
       <JSONView value={event.bodyText ?? event.bodyBase64 ?? ''} label="Body of the event" />
       <Text component="h3" fw={600} size="sm">
@@ -181,7 +178,7 @@ function Redrive({ ids, event, onShow }: { ids: EventIDs; event: Event; onShow: 
         </Button>
         {event.bodyText !== null && (
           <Button size="xs" variant="default" onClick={() => setEditing(!isEditing)}>
-            {isEditing ? 'Leave it as it is' : 'Edit before'}
+            {isEditing ? 'Leave it as it is' : 'Correct and redrive'}
           </Button>
         )}
       </Group>

@@ -49,10 +49,11 @@ export function listenerTests(stage: () => Stage): void {
     await expectAccessible(page, { name: 'listener-event', shows: 'Body as received' });
     expect(await page.locator('img[src="x"]').count()).toBe(0);
 
-    await page.getByRole('button', { name: 'Edit before' }).click();
+    await page.getByRole('button', { name: 'Correct and redrive' }).click();
     await page.getByRole('textbox', { name: 'Body' }).fill('{"order": {"id": 7}}');
     await page.getByRole('button', { name: 'Redrive the corrected copy' }).click();
     await page.getByText('It repeats the event').waitFor();
+    await page.getByText('Body as corrected').waitFor();
     await page.getByText('Done', { exact: true }).first().waitFor();
     await page.getByRole('button', { name: 'Close the event' }).click();
     await page.getByRole('row', { name: /Replaced/ }).waitFor();
@@ -92,15 +93,23 @@ export function listenerTests(stage: () => Stage): void {
       .last()
       .click();
     await page.getByRole('button', { name: 'Redrive', exact: true }).click();
-    await page.getByText('Another delivery with its id was accepted').waitFor();
+    await page.getByText('Another delivery with the same header “x-delivery” was accepted').waitFor();
     await page.getByRole('button', { name: /^Event [\w-]{8}$/ }).click();
-    await page.getByText('Another delivery with its id was accepted').waitFor({ state: 'detached' });
+    await page.getByText('Another delivery with').waitFor({ state: 'detached' });
     await page.getByRole('button', { name: 'Redrive dead letters' }).click();
     const dialog = page.getByRole('dialog');
     await dialog.getByRole('button', { name: 'Redrive 2 dead letters' }).click();
     await dialog.getByText('Done: 1 dead letter given to workers again. 1 is a duplicate').waitFor();
     await expectAccessible(page, { name: 'listener-duplicates', shows: '1 is a duplicate', schemes: ['light'] });
     await dialog.getByRole('button', { name: 'Close' }).last().click();
+    await go(path(`/listeners/${id}?state=duplicate`));
+    await page
+      .getByRole('button', { name: /^just now$| ago$/ })
+      .first()
+      .click();
+    await page.getByRole('button', { name: 'Process it anyway' }).click();
+    await page.getByText('It repeats the event').waitFor();
+    await page.getByText('Body as received').waitFor();
   });
 
   test('a refused delivery is told with its reason; a test delivery is signed and accepted, and its command is shown', async () => {
