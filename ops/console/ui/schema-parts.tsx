@@ -6,6 +6,7 @@ import type { Drawn } from './drawn.ts';
 import { hasFault } from './schema-faults.ts';
 import { Box, Fault, Hint } from './schema-layouts.tsx';
 import { itemsOf, type Layout, layoutOf, propertiesOf, type Schema } from './schema-shape.ts';
+import { Words } from './words.tsx';
 
 /** An object in a form: a group of its fields. */
 export function ObjectControl(control: Drawn) {
@@ -28,7 +29,10 @@ export function ListControl(control: Drawn) {
   const { schema, path, label, description, error, disabled, value, onChange } = control;
   // Fields keep what is typed, so they begin anew where items have moved.
   const [moves, setMoves] = useState(0);
-  const items = itemsOf(schema) ?? {};
+  const described = itemsOf(schema) ?? {};
+  // Three fields are a line that reads as a sentence, which help in each of them would break.
+  const isLine = isFlat(described) && shownOf(described).length === 3;
+  const items = useMemo(() => (isLine ? withoutHelp(described) : described), [isLine, described]);
   const layout = useLayout(control, items, isFlat(items) ? 'HorizontalLayout' : 'VerticalLayout');
   const rows: readonly unknown[] = Array.isArray(value) ? value : [];
   const put = (next: readonly unknown[]) => onChange(next.length > 0 ? next : undefined);
@@ -40,11 +44,12 @@ export function ListControl(control: Drawn) {
     <Fieldset legend={label} p="xs" disabled={disabled}>
       <Stack gap="xs">
         <Hint text={description} />
+        {isLine && rows.length > 0 && <Help of={described} />}
         {rows.map((row, index) => (
           <Item
             // biome-ignore lint/suspicious/noArrayIndexKey: items have no key but their place
             key={`${moves} ${index}`}
-            {...{ layout, index, label }}
+            {...{ layout, index, label, isLine }}
             of={items}
             path={composePaths(path, `${index}`)}
             isEnabled={!disabled}
@@ -70,18 +75,20 @@ interface ItemProps {
   isEnabled: boolean;
   index: number;
   label: string;
+  /** Its fields stand in one line. */
+  isLine: boolean;
   onUp: () => void;
   onRemove: () => void;
 }
 
-function Item({ layout, of, path, isEnabled, index, label, onUp, onRemove }: ItemProps) {
+function Item({ layout, of, path, isEnabled, index, label, isLine, onUp, onRemove }: ItemProps) {
   return (
     <fieldset
-      className={layout.type === 'HorizontalLayout' ? 'item' : 'item tall'}
+      className={isLine ? 'item line' : layout.type === 'HorizontalLayout' ? 'item' : 'item tall'}
       aria-label={`${label}, ${index + 1}`}
     >
       <Inside schema={of} {...{ layout, path, isEnabled }} />
-      <Group gap={4} wrap="nowrap">
+      <Group gap={4} wrap="nowrap" className="item-buttons">
         <Button
           size="compact-xs"
           variant="default"
@@ -97,6 +104,30 @@ function Item({ layout, of, path, isEnabled, index, label, onUp, onRemove }: Ite
       </Group>
     </fieldset>
   );
+}
+
+/** What the fields of a line are for, behind a click. */
+function Help({ of }: { of: Schema }) {
+  const told = shownOf(of).filter(([, { description }]) => description !== undefined);
+  return (
+    <details className="note">
+      <summary>How it is written</summary>
+      {told.map(([name, { title, description }]) => (
+        <div key={name}>
+          <strong>{String(title ?? name)}</strong>: <Words text={String(description)} />
+        </div>
+      ))}
+    </details>
+  );
+}
+
+function shownOf(items: Schema) {
+  return Object.entries(propertiesOf(items)).filter(([, { deprecated }]) => deprecated !== true);
+}
+
+function withoutHelp(items: Schema): Schema {
+  const bare = Object.entries(propertiesOf(items)).map(([name, { description: _, ...field }]) => [name, field]);
+  return { ...items, properties: Object.fromEntries(bare) } as Schema;
 }
 
 /** The layout of one object: what its control names as `detail`, else all its fields. */

@@ -14,10 +14,14 @@ export const Comparison = z.object({
     description:
       'The value to look at, such as {{ctx.input.amount}}; with “is computed by an expression”, JavaScript such as ctx.input.amount > 10',
   }),
-  operator: Operator.meta({ title: 'Operator', description: 'How they are compared' }),
+  operator: Operator.meta({
+    title: 'Operator',
+    description: 'How they are compared. Where both are numbers, “greater” and “less” go by their size',
+  }),
   rightValue: Json.optional().meta({
     title: 'Compared with',
-    description: 'A value such as 10, or an expression; nothing where the operator needs none',
+    description:
+      'A text, or a number such as 500, both without quotation marks, or an expression; nothing where the operator needs none',
   }),
 });
 export type Comparison = z.infer<typeof Comparison>;
