@@ -16,6 +16,7 @@ import { referenceRead } from '../client/references.ts';
 import type { Schemas } from '../client/types.ts';
 import { Backfills } from '../cron/backfills.tsx';
 import { CronJobForm } from '../cron/form.tsx';
+import { CallValues } from '../ui/call-values.tsx';
 import { Confirm } from '../ui/confirm.tsx';
 import { CronState } from '../ui/cron-state.tsx';
 import { Icon } from '../ui/icon.tsx';
@@ -116,13 +117,21 @@ function switchOf({ state }: Schemas['CronJob']): keyof typeof switchWords {
 
 /** The workflow or query of the job by its title, with the way there. */
 function Target({ tenantID, config }: { tenantID: string; config: Schemas['CronJob']['cronJobConfig'] }) {
-  const { workflowID, dataQueryID } = config as { workflowID?: string; dataQueryID?: string };
+  const {
+    workflowID,
+    dataQueryID,
+    inputValues = {},
+  } = config as {
+    workflowID?: string;
+    dataQueryID?: string;
+    inputValues?: object;
+  };
   const type = workflowID ? 'workflow' : 'dataQuery';
   const id = workflowID ?? dataQueryID;
   const { data } = useQuery({ ...referenceRead(tenantID, type, id ?? ''), enabled: id !== undefined });
   if (id === undefined) return null;
   const title = data?.title || id.slice(-8);
-  return (
+  const target = (
     <Text size="sm">
       {type === 'workflow' ? 'Starts the workflow ' : 'Runs the query '}
       {type === 'workflow' ? (
@@ -134,7 +143,14 @@ function Target({ tenantID, config }: { tenantID: string; config: Schemas['CronJ
           <bdi>{title}</bdi>
         </Link>
       )}
+      {Object.keys(inputValues).length > 0 ? ' with these inputs:' : ' without inputs'}
     </Text>
+  );
+  return (
+    <div>
+      {target}
+      <CallValues of={inputValues} />
+    </div>
   );
 }
 

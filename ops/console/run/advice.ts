@@ -79,7 +79,7 @@ const byCode: Readonly<Record<string, Advice>> = {
   },
   UPSTREAM_FAILED: {
     word: 'The other server failed',
-    advice: `What it answered is in the message. Check address and credentials of the datasource or the step, then ${AGAIN}. If it happens now and then, raise “Retries” in the settings of the step.`,
+    advice: `What it answered is told here. Check address and credentials of the datasource or the step, then ${AGAIN}. If it happens now and then, raise “Retries” in the settings of the step.`,
   },
   UPSTREAM_TIMEOUT: {
     word: 'The other server took too long',

@@ -58,6 +58,7 @@ export function StepError({ tenantID, error, title }: { tenantID: string; error:
   const { code, message, details, cause } = error;
   const { word } = adviceOf(code);
   const fields = fieldsOf(error);
+  const answer = answerIn(details);
   return (
     <Stack gap="xs">
       <Notice tone="bad" title={`${word} at “${title}”`}>
@@ -88,9 +89,28 @@ export function StepError({ tenantID, error, title }: { tenantID: string; error:
       <Text size="xs" c="dimmed">
         Code <code>{code}</code>
       </Text>
-      {isTold(details, fields) || <JSONView value={details} label="Details of the error" />}
+      {answer !== undefined && (
+        <div>
+          <Text size="sm" fw={600}>
+            What it answered
+          </Text>
+          <JSONView value={answer} label="What it answered" />
+        </div>
+      )}
+      {isTold(details, fields) || answer !== undefined || <JSONView value={details} label="Details of the error" />}
     </Stack>
   );
+}
+
+/** The body with which another server has refused a request, as JSON if it is some; its status is in the message. */
+function answerIn(details: AnyError['details']): unknown {
+  const { body, status: _, ...others } = details ?? {};
+  if (typeof body !== 'string' || body === '' || Object.keys(others).length > 0) return undefined;
+  try {
+    return JSON.parse(body) as unknown;
+  } catch {
+    return body;
+  }
 }
 
 /** Issues are in the message, and their fields in a line of their own. */

@@ -197,8 +197,11 @@ function rank({ status }: Step): number {
   return status === 'RUNNING' ? 1 : 2;
 }
 
+/** People count from 1, and expressions from 0. */
 function pathOf({ frame }: Step): string {
-  return frame.length === 0 ? 'once' : frame.map(({ iteration }) => iteration).join('.');
+  const index = frame.map(({ iteration }) => iteration);
+  if (index.length === 0) return 'once';
+  return `Item ${index.map((one) => one + 1).join('.')} (index ${index.join('.')})`;
 }
 
 export function Remarks({ tenantID, last }: { tenantID: string; last: TimelineEvent }) {

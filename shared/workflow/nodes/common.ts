@@ -26,8 +26,8 @@ export function IterationVariable(name: 'item' | 'index') {
 export const ErrorHandling = namedEnum({
   fail_workflow: 'Fail the run',
   continue: 'Go on without a result',
-  continue_default: 'Go on without a result (continue_default)',
-  skip_item: 'Go on without a result (skip_item)',
+  continue_default: 'Go on with an empty result',
+  skip_item: 'Skip it, and go on without a result',
   retry_then_fail: 'Fail the run, after the retries',
   retry_then_continue: 'Go on without a result, after the retries',
 });
