@@ -126,6 +126,29 @@ export function fleetTests(stage: () => Stage): void {
     await notice.waitFor({ state: 'hidden' });
   });
 
+  test('a restored deployment says so, and with which command it goes on, on the page of the fleet and on Home', async () => {
+    const { cluster, page, open, tenant } = stage();
+    await page.goto(`${baseURL}/fleet`);
+    await page.getByRole('status').getByText('Live', { exact: true }).waitFor();
+    const home = await open(tenant.creator, { at: '' });
+    await cluster.pool.query(
+      `insert into deployment_restore (id, backup_id, snapshot_at, phase) values ($1, $1, '2026-03-01T03:00:00Z', 'loaded')`,
+      [newID()],
+    );
+    try {
+      // Told by the socket.
+      await page.getByText('gantry resume', { exact: true }).waitFor();
+      await expectAccessible(page, { name: 'fleet-restored', shows: 'Restored from a backup' });
+      await home.reload();
+      await home.getByText('gantry resume', { exact: true }).waitFor();
+      await expectAccessible(home, { name: 'home-restored', shows: 'Restored from a backup' });
+    } finally {
+      await cluster.pool.query('update deployment_restore set resumed_at = now()');
+    }
+    await page.getByText('Restored from a backup').waitFor({ state: 'detached' });
+    await home.close();
+  });
+
   test('charts follow the colours and the width; commands lead to tenants and queues, and ? lists the keys', async () => {
     const { cluster, page } = stage();
     const title = aTitle();
