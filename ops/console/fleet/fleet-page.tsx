@@ -104,13 +104,14 @@ function Held({ restore: { snapshotAt, phase } }: { restore: Schemas['FleetResto
   if (phase === 'loading')
     return (
       <Restored at={snapshotAt}>
-        The restore has not ended, and workers wait. Run the same <code>gantry restore</code> again.
+        The restore has not ended, and workers wait. Run the same <code className="nowrap">gantry restore</code> again.
       </Restored>
     );
   return (
     <Restored at={snapshotAt}>
       Workers take no work, and nothing acts outside. Make sure that the old deployment does not run any more, then run{' '}
-      <code>gantry resume</code> on the server; in the image it is <code>node ops/backup.ts resume</code>.
+      <code className="nowrap">gantry resume</code> on the server; in the image it is{' '}
+      <code className="nowrap">node ops/backup.ts resume</code>.
     </Restored>
   );
 }

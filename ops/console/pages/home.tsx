@@ -35,8 +35,8 @@ function Home({ tenantID }: { tenantID: string }) {
       <PageTitle title={title} />
       {data?.restoredFrom && (
         <Restored at={data.restoredFrom}>
-          Nothing runs until the operator of the server resumes it, with <code>gantry resume</code>. You can look at
-          everything and change it.
+          Nothing runs until the operator of the server resumes it, with <code className="nowrap">gantry resume</code>.
+          You can look at everything and change it.
         </Restored>
       )}
       {isNew.data && <FirstSteps tenantID={tenantID} />}

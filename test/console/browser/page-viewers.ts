@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 import { aDataQuery, aMember, aWidget, aWorkflow } from '#test/support/factories.ts';
 import { graph } from '#test/support/graphs.ts';
+import { aFile } from '#test/support/route-fixtures.ts';
 import { expectAccessible, type Stage } from './stage.ts';
 
 /** Pages in the hands of viewers who may read them, and nothing else. */
@@ -97,6 +98,37 @@ export function pageViewerTests(stage: () => Stage): void {
     faults.length = 0;
     await page.close();
     await phone.close();
+  });
+
+  test('a viewer sees the uploaded pictures of a page, and a video that is in its address', async () => {
+    const { cluster, tenant, open, faults } = stage();
+    const api = cluster.as(tenant.creator).in(tenant);
+    const { url } = (await api.post('T/widgets/upload', aFile())).body;
+    const shown: [string, object][] = [
+      ['image', { src: url, alt: 'A logo' }],
+      ['video', { src: 'data:video/mp4;base64,AAAA' }],
+    ];
+    const widgets = await Promise.all(
+      shown.map(async ([type, properties]) => {
+        const { id } = await aWidget(cluster, { tenant, type, title: `The ${type}`, config: { properties } as never });
+        return `widget_${id}_${type}`;
+      }),
+    );
+    const { body } = await api.post('T/app-pages', { appPageTitle: 'Pictures', appPageConfig: { widgets } });
+    const viewer = await aMember(cluster, { tenant, can: ['appPage.read'] });
+
+    const page = await open(viewer, { at: `/pages/${body.appPage.id}` });
+    const image = page.getByRole('img', { name: 'A logo' });
+    await expect
+      .poll(() => image.evaluate((element) => (element as unknown as { naturalWidth: number }).naturalWidth))
+      .toBeGreaterThan(0);
+    const video = page.getByLabel('The video', { exact: true }).and(page.locator('video'));
+    // It is none, which the browser finds out by reading it; the policy lets it.
+    await expect
+      .poll(() => video.evaluate((element) => (element as unknown as { error?: { code: number } }).error?.code))
+      .toBe(4);
+    expect(faults).toEqual([]);
+    await page.close();
   });
 
   test('a role gives its members one page, found by a picker, and the page in which they begin', async () => {
