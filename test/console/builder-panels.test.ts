@@ -1,6 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import type { PageDocument } from '#ops/console/builder/document.ts';
-import { addSource, nameFrom, sourcesOf, withSource, withVariable } from '#ops/console/builder/panels/config.ts';
+import {
+  addSource,
+  nameFrom,
+  type Source,
+  sourcesOf,
+  withSource,
+  withVariable,
+} from '#ops/console/builder/panels/config.ts';
+import { changesIn, followedByAll, followersOf, withFollowers } from '#ops/console/builder/panels/data/read-again.ts';
 import { triggerFor } from '#ops/console/builder/panels/data/trigger.ts';
 import { shapeOfEvent, shownEvents, withActions } from '#ops/console/builder/panels/events/actions-of.ts';
 import { demandsOf, isPermitted } from '#ops/console/builder/panels/preview/may-do.ts';
@@ -301,6 +309,43 @@ describe('sharing', () => {
     const all = { rolePermissions: ['appPage.*'], assetPermissions: [] };
     expect(opensBy(all, page)).toBe('all');
     expect(sharedWith(all, page)).toEqual(all);
+  });
+});
+
+describe('what may change something', () => {
+  const document = aDocument(
+    {
+      dataSources: [
+        { alias: 'orders', type: 'query', refreshOn: ['variables.day'] },
+        { alias: 'how many', type: 'query', triggerMode: 'reactive' },
+        { alias: 'save it', type: 'query', triggerMode: 'manual' },
+        { alias: 'pay', type: 'workflow' },
+      ],
+    },
+    {},
+  );
+  const followed = (now: PageDocument) => sourcesOf(now.config).map(({ refreshOn }) => refreshOn);
+
+  test('is followed by all queries that are read by themselves, until a person takes some away', () => {
+    const all = followedByAll(document, 'workflow', 'pay');
+    expect(followed(all)).toEqual([
+      ['variables.day', 'workflows.pay.status'],
+      ['workflows.pay.status'],
+      undefined,
+      undefined,
+    ]);
+    const pay = sourcesOf(all.config).at(-1) as Source;
+    expect(followersOf(all, pay)).toEqual(['orders', 'how many']);
+    const less = withFollowers(all, pay, ['orders']);
+    expect(followed(less)[1]).toBeUndefined();
+    // Chosen once more, it leaves what the person has chosen.
+    expect(followedByAll(less, 'workflow', 'pay')).toBe(less);
+    expect(followed(withFollowers(less, pay, []))[0]).toEqual(['variables.day']);
+  });
+
+  test('is known to a query that is added later', () => {
+    expect(changesIn(document)).toEqual(['queries["save it"].status', 'workflows.pay.status']);
+    expect(followedByAll(document, 'query', 'orders')).toBe(document);
   });
 });
 

@@ -198,9 +198,12 @@ export function builderPanelTests(stage: () => Stage): void {
       ...graph({ start: { type: 'start' }, end: { type: 'end' } }, ['start>end']),
       options: { inputDefinitions: [{ key: 'order', type: 'string', title: 'Order' }] },
     } as never);
-    const { id, stored } = await aPage('Events', [
-      ['list', 'list', { properties: {}, events: { onItemClick: [{ type: 'LATER', x: 1 }], other: 'kept' } }],
-    ]);
+    const query = await aQuery('Orders to follow');
+    const { id, stored } = await aPage(
+      'Events',
+      [['list', 'list', { properties: {}, events: { onItemClick: [{ type: 'LATER', x: 1 }], other: 'kept' } }]],
+      { dataSources: [{ alias: 'orders', type: 'query', queryID: query.id, inputValues: { day: 'x' } }] },
+    );
     await go(path(`/pages/${id}/edit`));
     const side = await choose(page, 'The list');
     await side.getByRole('tab', { name: /Events/ }).click();
@@ -211,12 +214,10 @@ export function builderPanelTests(stage: () => Stage): void {
       await page.getByRole('menuitem', { name }).click();
     };
     await add(/^Start a workflow/);
-    await event.getByRole('combobox', { name: 'Workflow' }).click();
-    await page.getByRole('option', { name: 'Add a workflow to the page …' }).click();
-    const dialog = page.getByRole('dialog', { name: 'Add a workflow to the page' });
-    await dialog.getByPlaceholder('Choose a workflow').fill('Refund an order');
+    await event.getByPlaceholder('Choose a workflow').fill('Refund an order');
     await page.getByRole('option', { name: 'Refund an order' }).first().click();
-    await dialog.getByRole('button', { name: 'Add to the page' }).click();
+    // What the page reads is read again once the run has ended, unless a person takes that away.
+    await event.getByText('When it has ended, read again').waitFor();
     const inputs = event.getByRole('group', { name: 'Inputs of this action' });
     await inputs.getByText('Expression', { exact: true }).click();
     await inputs.getByRole('textbox', { name: 'Order' }).fill('{{event.item.id}}');
@@ -227,7 +228,13 @@ export function builderPanelTests(stage: () => Stage): void {
     await expectAccessible(page, { name: 'builder-events', shows: 'When an entry is clicked' });
     await save(page);
     const { page: saved, widgets } = await stored();
-    expect(saved.dataSources).toEqual([{ alias: 'refundAnOrder', type: 'workflow', workflowID: workflow.id }]);
+    expect(saved.dataSources).toEqual([
+      {
+        ...{ alias: 'orders', type: 'query', queryID: query.id, inputValues: { day: 'x' } },
+        refreshOn: ['workflows.refundAnOrder.status'],
+      },
+      { alias: 'refundAnOrder', type: 'workflow', workflowID: workflow.id },
+    ]);
     expect(widgets.list?.events).toEqual({
       onItemClick: [
         { type: 'LATER', x: 1 },

@@ -51,10 +51,11 @@ export function pageOfTable({ table, title, doing, newID }: Wanted): Plan {
   const columns = columnsOf(table).filter(({ given }) => given.databaseTableColumnType !== 'bytea');
   const planning = new Planning(newID);
   const filters = columns.filter(isFilter).slice(0, MAX_FILTERS);
-  const list = planRows(planning, { table, title, columns, filters });
-  const choices = filters.map((one) => planFilter(planning, { table, title, column: one }));
   const possible = possibleWith(table);
   const may = (name: keyof Doing) => doing[name] && possible[name];
+  const follows = followed((['add', 'change', 'remove'] as const).filter(may));
+  const list = planRows(planning, { table, title, columns, filters, follows });
+  const choices = filters.map((one) => planFilter(planning, { table, title, column: one, follows }));
   const keys = columns.filter(({ isKey }) => isKey);
   const wanted = { table, title, columns, keys };
   const tabs = [
@@ -74,15 +75,24 @@ export function pageOfTable({ table, title, doing, newID }: Wanted): Plan {
   ]);
 }
 
+/** What is read of the table is read again once one of these has ended. */
+function followed(names: readonly string[]) {
+  return names.length > 0 ? { refreshOn: names.map((name) => `queries.${name}.status`) } : {};
+}
+
 interface Shown {
   table: Table;
   title: string;
   columns: readonly Column[];
 }
 
+interface Following {
+  follows: ReturnType<typeof followed>;
+}
+
 function planRows(
   planning: Planning,
-  { table, title, columns, filters }: Shown & { filters: readonly Column[] },
+  { table, title, columns, filters, follows }: Shown & Following & { filters: readonly Column[] },
 ): Part {
   const chosen = {
     search: '{{widgets.rows.search}}',
@@ -91,6 +101,7 @@ function planRows(
   planning.query('rows', `${title}: rows`, {
     options: rowsSQL(table, columns, filters),
     triggerMode: 'reactive',
+    ...follows,
     inputValues: {
       ...chosen,
       order: '{{widgets.rows.sortKey}} {{widgets.rows.sortDirection}}',
@@ -101,6 +112,7 @@ function planRows(
   planning.query('count', `${title}: how many`, {
     options: countSQL(table, columns, filters),
     triggerMode: 'reactive',
+    ...follows,
     inputValues: chosen,
   });
   return planning.widget('rows', 'table', {
@@ -121,12 +133,18 @@ function nameOfFilter(column: Column): string {
   return `filter_${column.input}`;
 }
 
-function planFilter(planning: Planning, { table, title, column }: Omit<Shown, 'columns'> & { column: Column }): Part {
+type Filter = Omit<Shown, 'columns'> & Following & { column: Column };
+
+function planFilter(planning: Planning, { table, title, column, follows }: Filter): Part {
   const { given, label, name } = column;
   const alias = `values_${column.input}`;
   const kind = kindOf(given);
   if (kind === 'text')
-    planning.query(alias, `${title}: values of ${name}`, { options: valuesSQL(table, column), triggerMode: 'auto' });
+    planning.query(alias, `${title}: values of ${name}`, {
+      options: valuesSQL(table, column),
+      triggerMode: 'auto',
+      ...follows,
+    });
   const yesOrNo = [
     { label: 'Yes', value: 'true' },
     { label: 'No', value: 'false' },
@@ -211,7 +229,7 @@ function planAdd(planning: Planning, { table, title, columns }: OfRow): Part[] {
   ];
 }
 
-/** Runs the query, says whether it has found the row, and reads the list again. */
+/** Runs the query, and says whether it has found the row. What is read of the table follows its state. */
 function actionsOf(alias: string, done: string) {
   const isDone = '{{event.result | count | equals: 1 | yesno:';
   return [
@@ -220,7 +238,6 @@ function actionsOf(alias: string, done: string) {
       ...{ type: 'SHOW_TOAST', message: `${isDone} "${done}", "This row is not there any more"}}` },
       variant: `${isDone} "success", "warning"}}`,
     },
-    { type: 'CALL_WIDGET_METHOD', widgetKey: 'rows', method: 'refresh' },
   ];
 }
 

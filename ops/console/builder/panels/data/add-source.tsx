@@ -9,6 +9,7 @@ import { addSource, idFieldOf, nameFrom, type SourceType, sourcesOf } from '../c
 import type { PanelProps } from '../panel.ts';
 import { PageValues } from '../values/values.tsx';
 import { faultOfName } from './name-fault.ts';
+import { changesIn, followedByAll } from './read-again.ts';
 import { pickedTypeOf, pickedWordOf, wordOfType } from './source-types.ts';
 import { triggerFor, triggers } from './trigger.ts';
 
@@ -38,15 +39,19 @@ export function AddSource({ document, edit, type, onAdded, onClose }: Props) {
   const isReady =
     id !== undefined && alias !== '' && fault === undefined && (type !== 'listener' || channelName !== '');
   const add = () => {
-    edit((old) =>
-      addSource(old, {
+    edit((old) => {
+      const isRead = type === 'runs' || (type === 'query' && trigger !== 'manual');
+      const follows = isRead ? changesIn(old) : [];
+      const source = {
         ...{ alias, type, [idFieldOf[type]]: id },
         ...(type === 'query' && { triggerMode: trigger }),
         ...(type === 'runs' && { triggerMode: 'reactive' }),
         ...(type === 'listener' && { channelName }),
         ...(inputValues && { inputValues }),
-      }),
-    );
+        ...(follows.length > 0 && { refreshOn: follows }),
+      };
+      return followedByAll(addSource(old, source), type, alias);
+    });
     onAdded(alias);
   };
   return (
@@ -91,7 +96,7 @@ export function AddSource({ document, edit, type, onAdded, onClose }: Props) {
             onChange={({ currentTarget: { value } }) => setChannel(value)}
           />
         )}
-        {id !== undefined && (type === 'query' || type === 'workflow') && (
+        {id !== undefined && type === 'query' && (
           <PageValues document={document}>
             <DeclaredInputs
               type={pickedTypeOf[type]}
@@ -131,7 +136,7 @@ export const INPUTS =
 
 const reasons: Record<SourceType, string> = {
   query: 'The page reads its rows as you: viewers need no right to the query.',
-  workflow: 'The page starts it as you: viewers need no right to the workflow.',
+  workflow: 'The page starts it as you: viewers need no right to the workflow. Buttons and forms give it its inputs.',
   listener: 'The page shows what the listener sends to it, as it comes.',
   runs: 'The page reads them as you: viewers need no right to the workflow. They see no inputs and no results.',
 };

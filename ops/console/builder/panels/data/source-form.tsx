@@ -1,16 +1,17 @@
-import { Select, TextInput } from '@mantine/core';
+import { Select, Text, TextInput } from '@mantine/core';
 import { DeclaredInputs } from '../../../ui/declared-inputs.tsx';
 import { DurationInput } from '../../../ui/duration-input.tsx';
 import { isObject } from '../../../ui/is-object.ts';
 import { MultiSelect } from '../../../ui/multi-select.tsx';
 import { Picker } from '../../../ui/picker.tsx';
 import type { PageDocument } from '../../document.ts';
-import { boundBy, idFieldOf, namesOfWidgets, type Source, sourcesOf, variablesOf, withSource } from '../config.ts';
+import { boundBy, idFieldOf, type Source, sourcesOf, withSource } from '../config.ts';
 import { NameField } from '../name-field.tsx';
 import type { PanelProps } from '../panel.ts';
 import { renamed } from '../rename.ts';
 import { PageValues } from '../values/values.tsx';
 import { INPUTS } from './add-source.tsx';
+import { changesOf, useStates } from './changes.ts';
 import { RunColumns } from './run-columns.tsx';
 import { RunNow } from './run-now.tsx';
 import { pickedTypeOf, pickedWordOf } from './source-types.ts';
@@ -59,7 +60,10 @@ export function SourceForm({ document, edit, source, onRenamed }: Props) {
           onChange={({ currentTarget: { value } }) => set({ channelName: value })}
         />
       )}
-      {(type === 'query' || type === 'workflow') && id !== undefined && (
+      {type === 'workflow' && !inputs && (
+        <Text size="xs">The buttons and forms that start it give it its inputs, each in its action.</Text>
+      )}
+      {(type === 'query' || (type === 'workflow' && inputs)) && id !== undefined && (
         <PageValues document={document}>
           <DeclaredInputs
             type={pickedTypeOf[type]}
@@ -94,9 +98,10 @@ interface WhenProps extends Pick<Props, 'document' | 'source'> {
 }
 
 function WhenRead({ document, source, set }: WhenProps) {
-  const { triggerMode, refreshOn, refetchInterval } = source;
+  const { alias, triggerMode, refreshOn, refetchInterval } = source;
   const trigger = triggers.some(({ value }) => value === triggerMode) ? String(triggerMode) : 'auto';
   const names = Array.isArray(refreshOn) ? refreshOn.map(String) : [];
+  const states = useStates(document, alias);
   return (
     <>
       <Select
@@ -111,7 +116,7 @@ function WhenRead({ document, source, set }: WhenProps) {
           <MultiSelect
             label="And again when these change"
             placeholder={names.length === 0 ? 'None' : ''}
-            data={changesOf(document, names)}
+            data={changesOf(document, states, names)}
             value={names}
             onChange={(next) => set({ refreshOn: next.length > 0 ? next : undefined })}
           />
@@ -129,42 +134,3 @@ function WhenRead({ document, source, set }: WhenProps) {
     </>
   );
 }
-
-/** Names whose change can make a query run again: variables, what was entered into widgets, and those that are chosen already. */
-function changesOf(document: PageDocument, chosen: readonly string[]) {
-  const variables = variablesOf(document.config).map(({ key }) => ({
-    value: `variables.${key}`,
-    label: `Variable ${key}`,
-  }));
-  const widgets = [...namesOfWidgets(document)].flatMap(([key, name]) => {
-    const own = document.widgets[key];
-    const part = own && ENTERED[own.type];
-    return part === undefined ? [] : [{ value: `widgets.${name}.${part}`, label: `${own?.title}: ${partWords[part]}` }];
-  });
-  const known = [...variables, ...widgets];
-  const others = chosen.filter((name) => known.every(({ value }) => value !== name));
-  return [...known, ...others.map((name) => ({ value: name, label: name }))];
-}
-
-/** The value of a widget that people change. */
-const ENTERED: Readonly<Record<string, keyof typeof partWords>> = {
-  ...Object.fromEntries(
-    ['text-input', 'search-input', 'select', 'multi-select', 'radio-group', 'checkbox', 'switch', 'slider'].map(
-      (type) => [type, 'value' as const],
-    ),
-  ),
-  ...{
-    'date-picker': 'value',
-    'date-range-picker': 'value',
-    table: 'selectedRow',
-    list: 'selectedItem',
-    tabs: 'activeTab',
-  },
-};
-
-const partWords = {
-  value: 'what is entered',
-  selectedRow: 'the chosen row',
-  selectedItem: 'the chosen entry',
-  activeTab: 'the open tab',
-} as const;

@@ -1,24 +1,26 @@
 import { Select, Text } from '@mantine/core';
 import type { ComponentType } from 'react';
-import { DeclaredInputs } from '../../../ui/declared-inputs.tsx';
-import { isObject } from '../../../ui/is-object.ts';
 import { namedBy } from '../../../ui/picked.ts';
 import { Picker } from '../../../ui/picker.tsx';
 import { boundBy, sourcesOf, variablesOf } from '../config.ts';
 import { ChooseSource } from '../data/choose-source.tsx';
+import { followedByAll } from '../data/read-again.ts';
+import { ReadAgain } from '../data/read-again-field.tsx';
 import type { PanelProps } from '../panel.ts';
 import { ValueText } from '../values/value-text.tsx';
 import { ChooseVariable } from '../variables/choose-variable.tsx';
+import { ActionInputs, OwnRight } from './action-inputs.tsx';
 import { type ActionType, isActionType, keyOfWidget } from './action-words.ts';
 import type { Action } from './actions-of.ts';
 import { ParamsField } from './params-field.tsx';
+import { StartWorkflow } from './start-workflow.tsx';
 
 interface Props extends Pick<PanelProps, 'document' | 'edit'> {
   action: Action;
   onChange: (action: Action) => void;
 }
 
-type FormProps = Omit<Props, 'onChange'> & { set: (part: Action) => void };
+export type FormProps = Omit<Props, 'onChange'> & { set: (part: Action) => void };
 
 /** The fields of an action. Those that it has beside them are kept. */
 export function ActionForm({ onChange, ...props }: Props) {
@@ -90,43 +92,6 @@ function WhichRun({ action, set }: FormProps) {
   );
 }
 
-const OTHER = ' other';
-
-function StartWorkflow({ action, set, document, edit }: FormProps) {
-  const { alias, workflowID } = action;
-  const id = namedBy(workflowID);
-  const isOther = alias === undefined && workflowID !== undefined;
-  const source = sourcesOf(document.config).find((one) => one.type === 'workflow' && one.alias === alias);
-  const bound = isOther ? id : source && boundBy(source);
-  return (
-    <>
-      <ChooseSource
-        {...{ document, edit }}
-        type="workflow"
-        label="Workflow"
-        other={{ value: OTHER, label: 'One that is not of this page' }}
-        value={isOther ? OTHER : alias}
-        onChange={(next) =>
-          set(next === OTHER ? { alias: undefined, workflowID: '' } : { alias: next, workflowID: undefined })
-        }
-      />
-      {isOther && (
-        <>
-          <Picker
-            types={['workflow']}
-            label="Which workflow"
-            required
-            value={id}
-            onChange={(next) => set({ workflowID: next ?? '' })}
-          />
-          <OwnRight what="start it" />
-        </>
-      )}
-      <Inputs {...{ action, set }} type="workflow" id={bound} isOfPage={!isOther} />
-    </>
-  );
-}
-
 function RunQuery({ action, set, document, edit }: FormProps) {
   const { alias } = action;
   const source = sourcesOf(document.config).find((one) => one.type === 'query' && one.alias === alias);
@@ -137,14 +102,23 @@ function RunQuery({ action, set, document, edit }: FormProps) {
         type="query"
         label="Query"
         value={alias}
-        onChange={(next) => set({ alias: next })}
+        onChange={(next) => {
+          edit((old) => followedByAll(old, 'query', next));
+          set({ alias: next });
+        }}
       />
-      <Inputs {...{ action, set }} type="dataQuery" id={source && boundBy(source)} isOfPage />
+      <ActionInputs
+        {...{ action, set, document }}
+        type="dataQuery"
+        id={source && boundBy(source)}
+        given={source?.inputValues}
+      />
+      <ReadAgain {...{ document, edit, source }} />
     </>
   );
 }
 
-function RunOtherQuery({ action, set }: FormProps) {
+function RunOtherQuery({ action, set, document }: FormProps) {
   const id = namedBy(action.queryID);
   return (
     <>
@@ -156,39 +130,8 @@ function RunOtherQuery({ action, set }: FormProps) {
         onChange={(next) => set({ queryID: next ?? '' })}
       />
       <OwnRight what="run it" />
-      <Inputs {...{ action, set }} type="dataQuery" id={id} isOfPage={false} />
+      <ActionInputs {...{ action, set, document }} type="dataQuery" id={id} />
     </>
-  );
-}
-
-function OwnRight({ what }: { what: string }) {
-  return (
-    <Text size="xs">
-      Viewers need the right to {what} themselves. What belongs to the page is run as its creator, and they need none.
-    </Text>
-  );
-}
-
-interface InputsProps extends Pick<FormProps, 'action' | 'set'> {
-  type: 'workflow' | 'dataQuery';
-  id: string | undefined;
-  isOfPage: boolean;
-}
-
-function Inputs({ action: { inputValues }, set, type, id, isOfPage }: InputsProps) {
-  if (id === undefined) return null;
-  return (
-    <DeclaredInputs
-      {...{ type, id }}
-      label="Inputs of this action"
-      description={isOfPage ? 'Empty ones are those that the page gives under “Data”' : undefined}
-      value={isObject(inputValues) ? inputValues : undefined}
-      root="queries"
-      areOptional={isOfPage}
-      faultOf={() => undefined}
-      other={null}
-      onChange={(next) => set({ inputValues: next })}
-    />
   );
 }
 
