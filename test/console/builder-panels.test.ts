@@ -11,10 +11,12 @@ import {
 import { changesIn, followedByAll, followersOf, withFollowers } from '#ops/console/builder/panels/data/read-again.ts';
 import { triggerFor } from '#ops/console/builder/panels/data/trigger.ts';
 import { shapeOfEvent, shownEvents, withActions } from '#ops/console/builder/panels/events/actions-of.ts';
+import { offWithoutRow } from '#ops/console/builder/panels/events/needs-row.ts';
 import { demandsOf, isPermitted } from '#ops/console/builder/panels/preview/may-do.ts';
 import { renamed, usersOf } from '#ops/console/builder/panels/rename.ts';
 import { changedGrants, opensBy, sharedWith, unsharedWith } from '#ops/console/builder/panels/sharing/share.ts';
 import { whoReads } from '#ops/console/builder/panels/sharing/who-reads.ts';
+import { sameNames } from '#ops/console/builder/panels/values/chosen-rows.ts';
 import { type Nameable, pageValues } from '#ops/console/builder/panels/values/page-values.ts';
 import { stateValues } from '#ops/console/builder/panels/values/state.ts';
 import { pageChanges } from '#ops/console/builder/panels/versions/page-changes.ts';
@@ -240,6 +242,26 @@ describe('values of a page', () => {
     expect(offered('{{ |caret}}')?.length).toBeGreaterThan(5);
   });
 
+  test('know the columns of a table before a row is chosen, and offer them first', () => {
+    const chosenRows = [{ name: 'table', title: 'Orders', columns: ['id', 'customer'] }];
+    const own = pageValues({ ...nameable, chosenRows });
+    const [first] = own.groups;
+    expect(first?.title).toBe('Chosen row of Orders');
+    expect(first?.values.map(({ path }) => path.join('.'))).toEqual([
+      ...['widgets.table.selectedRow.id', 'widgets.table.selectedRow.customer'],
+    ]);
+    expect(own.groups.at(-1)?.values.map(({ name }) => name)).toEqual(['fresh']);
+    const caret = '{{widgets.table.selectedRow.cu'.length;
+    expect(completionsAt('{{widgets.table.selectedRow.cu', caret, own)?.options.map(({ label }) => label)).toEqual([
+      'customer',
+    ]);
+    expect(faultsIn('{{widgets.table.selectedRow.other}}', own)).toEqual([]);
+    expect(sameNames(['orderId', 'id', 'note'], ['order_id', 'ID'])).toEqual([
+      ['orderId', 'order_id'],
+      ['id', 'ID'],
+    ]);
+  });
+
   test('of an event are there for its actions, with results of those before', () => {
     const own = pageValues({ ...nameable, event: shapeOfEvent('onRowSelect', [{ type: 'EXECUTE_QUERY' }]) });
     expect(faultsIn('{{event.row.id}} {{event.result[0]}}', own)).toEqual([]);
@@ -310,6 +332,33 @@ describe('sharing', () => {
     expect(opensBy(all, page)).toBe('all');
     expect(sharedWith(all, page)).toEqual(all);
   });
+});
+
+test('a button is off without a chosen row from when its action first needs one, unless that is said otherwise', () => {
+  const on = (orders: object, properties = {}, dataSources: unknown[] = []) =>
+    aDocument(
+      { dataSources },
+      {
+        orders: { type: 'table' },
+        go: {
+          type: 'button',
+          properties,
+          events: { onClick: [{ type: 'TRIGGER_WORKFLOW', alias: 'pay', ...orders }] },
+        },
+      },
+    );
+  const key = keyOf('go');
+  const off = { isDisabled: '{{widgets.orders.selectedRow | count | equals: 0}}' };
+  const needs = { inputValues: { id: '{{widgets.orders.selectedRow.id}}' } };
+  const before = on({});
+  expect(propertiesIn(offWithoutRow(before, on(needs), key), 'go')).toEqual(off);
+  // The page itself may give the input.
+  const given = on({}, {}, [{ alias: 'pay', type: 'workflow', ...needs }]);
+  expect(propertiesIn(offWithoutRow(aDocument({}), given, key), 'go')).toEqual(off);
+  const own = on(needs, { isDisabled: false });
+  expect(offWithoutRow(before, own, key)).toBe(own);
+  // It was switched off by a person afterwards.
+  expect(propertiesIn(offWithoutRow(on(needs), on(needs), key), 'go')).toEqual({});
 });
 
 describe('what may change something', () => {

@@ -25,6 +25,7 @@ import { nameOfPart, nodeIDOf, partOf, positionAfter } from './parts.ts';
 import { Preview } from './preview.tsx';
 import { Conflict } from './save/conflict.tsx';
 import { dropUnsaved, unsavedOf } from './save/unsaved.ts';
+import { inOpenTab } from './tabs-of-part.tsx';
 import { useBuilderKeys } from './use-builder-keys.ts';
 import { usePartActions } from './use-part-actions.ts';
 import { useSave } from './use-save.ts';
@@ -74,7 +75,7 @@ export function Builder({ tenantID, stored, onReload }: Props) {
   };
   const add = (offer: Offer, types: WidgetTypes) => {
     const [next, id] = added(document, { offer, types, position: adding?.position });
-    change(() => next);
+    change(() => inOpenTab(next, id, canvas.page.current));
     canvas.selection.set(new Set([id]));
     setAdding(undefined);
     setSaid(`${offer.word} is added.`);
@@ -85,8 +86,9 @@ export function Builder({ tenantID, stored, onReload }: Props) {
     const widget = placedWidget(document, { ...stored, ...shown, id: stored.id });
     if (!shown) saving.know(widget, versionNumber);
     const next = addWidget(widget, adding?.position)(document);
-    change(() => next);
-    canvas.selection.set(new Set([nodeIDOf(next, widget.key)]));
+    const id = nodeIDOf(next, widget.key);
+    change(() => inOpenTab(next, id, canvas.page.current));
+    canvas.selection.set(new Set([id]));
     setInserting(false);
     setAdding(undefined);
     setSaid(`${stored.title} is added.`);
@@ -180,6 +182,7 @@ function canvasState({ latest, change, onAdd }: Needs): CanvasState {
       if (!next.delete(id)) next.add(id);
       selection.set(next);
     },
+    page: { current: undefined },
     add: onAdd,
   };
 }

@@ -1,4 +1,5 @@
 import { Select } from '@mantine/core';
+import { nodesBelow } from '../page/layout/identified.ts';
 import { listIn } from '../page/state/page-content.ts';
 import type { PageState } from '../page/state/page-state.ts';
 import { useExposed } from '../page/widgets/page-context.ts';
@@ -16,6 +17,17 @@ function tabsOf(document: PageDocument, widgetKey: unknown): { value: string; la
     seen.add(key);
     return [{ value: key, label: typeof label === 'string' ? label : key }];
   });
+}
+
+/** The document in which a part that was added below tabs is shown in that of the part before it, else in the one that is open. */
+export function inOpenTab(document: PageDocument, id: string, page: PageState | undefined): PageDocument {
+  const { parent, position } = partOf(document, id) ?? {};
+  const tabs = tabsOf(document, parent?.widgetKey);
+  if (tabs.length === 0 || !parent || !position) return document;
+  const before = nodesBelow(parent)[position.index - 1]?.tab;
+  const open = typeof parent.widgetKey === 'string' ? page?.exposed(parent.widgetKey).get().activeTab : undefined;
+  const tab = [before, open].find((one) => tabs.some(({ value }) => value === one));
+  return tab === undefined ? document : setPart(id, { tab })(document);
 }
 
 interface Props {

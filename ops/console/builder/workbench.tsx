@@ -42,6 +42,9 @@ interface Props {
 export function Workbench(props: Props) {
   const { tenantID, document, canvas, selection, actions, width, screen, mayChange, said, onScreen } = props;
   const page = useLivePage(tenantID, document);
+  useEffect(() => {
+    canvas.page.current = page;
+  }, [canvas, page]);
   const panel = useRef<HTMLElement>(null);
   const isGrid = document.kind === 'dashboard';
   const { pixels } = widths[width];

@@ -37,6 +37,8 @@ export interface ValuesHere {
   onNeed: (steps: readonly string[]) => void;
   /** Draws what a field has beside it. It comes with the values, so that other forms do without its code. */
   Field: ComponentType<FieldProps & { here: ValuesHere }>;
+  /** Whether a text is an example that a person has not touched: a chosen value comes in its place. */
+  isSample?: (text: string) => boolean;
   /** Draws the present value of a field; absent: `NowLine`. */
   Now?: ComponentType<NowProps>;
   /** Draws what fills inputs with values of the same names; absent: nothing does. */

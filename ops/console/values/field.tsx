@@ -30,7 +30,7 @@ export function ValueField({
     () => (takesSecrets ? given : { ...given, values: withoutSecrets(given.values) }),
     [given, takesSecrets],
   );
-  const { values, Now = NowLine } = here;
+  const { values, Now = NowLine, isSample = () => false } = here;
   const box = useRef<HTMLDivElement>(null);
   const button = useRef<HTMLButtonElement>(null);
   const wasEntered = useRef(false);
@@ -45,7 +45,8 @@ export function ValueField({
   const pick = (path: readonly Key[]) => {
     setPicking(false);
     const expression = expressionText(path, syntax);
-    if (!onPick) requestAnimationFrame(() => putInto(box.current, path, syntax, wasEntered.current));
+    if (!onPick)
+      requestAnimationFrame(() => putInto(box.current, path, { syntax, wasEntered: wasEntered.current, isSample }));
     else if (expression !== undefined) {
       onPick(expression);
       requestAnimationFrame(() => nativeFieldIn(box.current)?.focus());

@@ -11,16 +11,24 @@ export function nativeFieldIn(element: Element | null): NativeField | null {
   );
 }
 
+interface Put {
+  syntax: Syntax;
+  wasEntered: boolean;
+  /** Whether a text is an example, in whose place the value comes. */
+  isSample: (text: string) => boolean;
+}
+
 /** Puts a value into the field in an element: where the caret was, or at the end of a field that has not been entered. */
-export function putInto(element: Element | null, path: readonly Key[], syntax: Syntax, wasEntered: boolean): void {
+export function putInto(element: Element | null, path: readonly Key[], { syntax, wasEntered, isSample }: Put): void {
   const field = nativeFieldIn(element);
   if (!field) {
     element?.querySelector('.cm-content')?.dispatchEvent(new CustomEvent(INSERT, { detail: path }));
     return;
   }
   const end = field.value.length;
-  const from = wasEntered ? (field.selectionStart ?? end) : end;
-  const to = wasEntered ? (field.selectionEnd ?? end) : end;
+  const isReplaced = isSample(field.value);
+  const from = isReplaced ? 0 : wasEntered ? (field.selectionStart ?? end) : end;
+  const to = !isReplaced && wasEntered ? (field.selectionEnd ?? end) : end;
   const change = insertion(field.value, { from, to }, path, syntax);
   if (change) changeField(field, change);
 }

@@ -201,7 +201,11 @@ export function builderPanelTests(stage: () => Stage): void {
     const query = await aQuery('Orders to follow');
     const { id, stored } = await aPage(
       'Events',
-      [['list', 'list', { properties: {}, events: { onItemClick: [{ type: 'LATER', x: 1 }], other: 'kept' } }]],
+      [
+        ['list', 'list', { properties: {}, events: { onItemClick: [{ type: 'LATER', x: 1 }], other: 'kept' } }],
+        ['table', 'table', { properties: { items: '{{[{ order: 7, state: "open" }]}}', isSelectable: true } }],
+        ['figure', 'stat', { properties: { value: '12' } }],
+      ],
       { dataSources: [{ alias: 'orders', type: 'query', queryID: query.id, inputValues: { day: 'x' } }] },
     );
     await go(path(`/pages/${id}/edit`));
@@ -219,13 +223,28 @@ export function builderPanelTests(stage: () => Stage): void {
     // What the page reads is read again once the run has ended, unless a person takes that away.
     await event.getByText('When it has ended, read again').waitFor();
     const inputs = event.getByRole('group', { name: 'Inputs of this action' });
-    await inputs.getByText('Expression', { exact: true }).click();
-    await inputs.getByRole('textbox', { name: 'Order' }).fill('{{event.item.id}}');
+    await event.getByRole('button', { name: 'Take them from the chosen row of The table' }).click();
+    const order = inputs.getByRole('textbox', { name: 'Order' });
+    await expect.poll(() => order.inputValue()).toBe('{{widgets.table.selectedRow.order}}');
+    await inputs.getByText('It has a value once a row is chosen.').waitFor();
+    await inputs.getByRole('button', { name: 'Insert a value into Order' }).click();
+    await page.getByRole('treeitem', { name: 'Chosen row of The table' }).waitFor();
+    await expectAccessible(page, { name: 'builder-chosen-row', shows: 'Chosen row of The table', schemes: ['light'] });
+    await page.keyboard.press('Escape');
+    await order.fill('{{event.item.id}}');
     await inputs.getByText('It is computed when the event happens.').waitFor();
     await add(/^Ask before going on/);
     await event.getByRole('textbox', { name: 'Question' }).fill('Refund {{event.item.id}}?');
     await event.getByRole('button', { name: 'Earlier' }).last().click();
     await expectAccessible(page, { name: 'builder-events', shows: 'When an entry is clicked' });
+    // A chosen value comes in the place of the example that the figure began with.
+    await choose(page, 'The figure');
+    await side.getByRole('button', { name: 'Insert a value into Value' }).click();
+    await page.getByRole('textbox', { name: 'Find a value' }).fill('orders.rowCount');
+    await page.getByRole('treeitem', { name: 'queries.orders.rowCount' }).click();
+    await expect
+      .poll(() => side.getByRole('textbox', { name: 'Value', exact: true }).inputValue())
+      .toBe('{{queries.orders.rowCount}}');
     await save(page);
     const { page: saved, widgets } = await stored();
     expect(saved.dataSources).toEqual([

@@ -64,7 +64,8 @@ export function madePageTests(stage: () => Stage): void {
     await theirs.getByText('Saved').waitFor();
     await list.getByText('No row has this text').waitFor();
     await list.getByRole('textbox', { name: 'Search' }).fill("o'br");
-    await list.getByRole('checkbox', { name: 'Choose 33' }).check();
+    await list.getByText("Ada O'Brien").click();
+    await list.getByRole('checkbox', { name: 'Choose 33', checked: true }).waitFor();
     await theirs.getByRole('tab', { name: 'Row' }).click();
     await theirs.getByRole('button', { name: 'Delete' }).click();
     const question = theirs.getByRole('dialog');

@@ -71,6 +71,11 @@ const firstProperties: Readonly<Record<string, Values>> = {
   bubble: { sampleData: points },
 };
 
+/** Whether a text is one that a new widget of a type has. */
+export function isFirstText(type: string, text: string): boolean {
+  return Object.hasOwn(firstProperties, type) && Object.values(firstProperties[type] ?? {}).includes(text);
+}
+
 /** The config of a new widget: what the server proposes for its type, with values that draw something. */
 export function firstConfig(type: string, proposed: Values): Values {
   const own = Object.hasOwn(firstProperties, type) ? firstProperties[type] : {};

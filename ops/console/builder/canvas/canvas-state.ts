@@ -1,4 +1,5 @@
 import { createContext, useContext, useSyncExternalStore } from 'react';
+import type { PageState } from '../../page/state/page-state.ts';
 import type { Store } from '../../page/state/store.ts';
 import type { Edit, PageDocument } from '../document.ts';
 import type { Position } from '../layout-edits.ts';
@@ -10,6 +11,8 @@ export interface CanvasState {
   /** Ids of parts. */
   selection: Store<ReadonlySet<string>>;
   choose: (id: string, isMore?: boolean) => void;
+  /** The page as it is drawn, while it is. */
+  page: { current: PageState | undefined };
   /** Opens the dialog that adds something at a position. */
   add: (position: Position | undefined) => void;
 }

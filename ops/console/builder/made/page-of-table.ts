@@ -173,7 +173,7 @@ function planRow(
     title: 'Row',
     properties: {
       values: `{{${ROW}}}`,
-      columns: columns.map(({ name, label }) => ({ key: name, label })),
+      columns: columns.map(shownColumn),
       isHidden: NONE,
     },
   });

@@ -2,10 +2,12 @@ import { z } from 'zod';
 import { defineWidget } from '../define-widget.ts';
 import { choice, color, file, flag, list, number, object, rows, text, variant } from '../properties.ts';
 
+const type = choice('Kind of value', 'How a value is shown', ['text', 'number', 'date', 'boolean', 'badge', 'link']);
+
 const column = z.object({
   key: text('Key', 'Name of the column in the result'),
   label: text('Heading', 'Shown above the column'),
-  type: choice('Kind of value', 'How a value is shown', ['text', 'number', 'date', 'boolean', 'badge', 'link']),
+  type,
   isHidden: flag('Hidden', 'The column is not shown'),
 });
 
@@ -129,7 +131,7 @@ export const displays = [
       columns: list(
         'Names',
         'Shown in this order; all values if there are none',
-        z.object({ key: text('Key', 'Name of the value'), label: text('Label', 'Shown before it') }),
+        z.object({ key: text('Key', 'Name of the value'), label: text('Label', 'Shown before it'), type }),
       ),
       layout: choice('Layout', 'Of a name and its value', ['row', 'column']),
     }),

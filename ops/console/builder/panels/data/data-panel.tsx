@@ -1,6 +1,6 @@
 import { Button, Group, Menu, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { useContext, useState } from 'react';
+import { useContext, useEffect, useRef, useState } from 'react';
 import { referenceRead } from '../../../client/references.ts';
 import { IDLE, type SourceState } from '../../../page/state/source.ts';
 import { createStore } from '../../../page/state/store.ts';
@@ -101,8 +101,13 @@ function OneSource({ source, isOpen, onRemove, ...props }: SourceProps) {
     ...referenceRead(tenantID, pickedTypeOf[type], id ?? ''),
     enabled: id !== undefined && isID(id),
   });
+  const box = useRef<HTMLDetailsElement>(null);
+  // What was added stands behind all others, which may fill the panel.
+  useEffect(() => {
+    if (isOpen) box.current?.scrollIntoView({ block: 'nearest' });
+  }, [isOpen]);
   return (
-    <details className="group" open={isOpen}>
+    <details ref={box} className="group" open={isOpen}>
       <summary>
         <bdi>{alias}</bdi>{' '}
         <Text component="span" size="xs" fw={400}>

@@ -15,6 +15,8 @@ import {
   withActions,
   wordsOfEvent,
 } from './actions-of.ts';
+import { offWithoutRow } from './needs-row.ts';
+import { NeedsRow } from './needs-row-field.tsx';
 
 /** Events of a widget, each with the list of actions that are done then, one after the other. */
 export function EventsForm({ names, ...props }: WidgetPanelProps & { names: readonly string[] }) {
@@ -26,6 +28,7 @@ export function EventsForm({ names, ...props }: WidgetPanelProps & { names: read
       <Text size="xs" c="dimmed">
         Actions of an event are done one after the other. The first that fails is told, and those behind it are left.
       </Text>
+      <NeedsRow {...props} />
       {shownEvents(widget.type, names, widget.config).map((name) => (
         <EventActions key={name} {...props} name={name} />
       ))}
@@ -41,10 +44,10 @@ function EventActions({ name, ...props }: WidgetPanelProps & { name: string }) {
   const [moves, setMoves] = useState(0);
   const [added, setAdded] = useState<number>();
   const put = (next: readonly unknown[]) =>
-    edit(
-      (old) => setWidgetConfig(widgetKey, withActions(old.widgets[widgetKey]?.config ?? {}, name, next))(old),
-      `${name} of ${widgetKey}`,
-    );
+    edit((old) => {
+      const events = withActions(old.widgets[widgetKey]?.config ?? {}, name, next);
+      return offWithoutRow(old, setWidgetConfig(widgetKey, events)(old), widgetKey);
+    }, `${name} of ${widgetKey}`);
   const move = (next: readonly unknown[]) => {
     setMoves(moves + 1);
     setAdded(undefined);

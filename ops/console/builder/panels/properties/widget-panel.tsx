@@ -53,7 +53,7 @@ export function WidgetPanel(props: WidgetPanelProps) {
                 edit(setWidget(widgetKey, { title: value }), `title of ${widgetKey}`)
               }
             />
-            <PageValues document={document}>
+            <PageValues document={document} widgetType={widget.type}>
               {type && <PropertyForm key={widgetKey} {...props} type={type} />}
             </PageValues>
             {type && <WidgetData {...props} type={type} />}

@@ -4,6 +4,7 @@ import type { PageState } from '../../../page/state/page-state.ts';
 import { isObject } from '../../../ui/is-object.ts';
 import type { PageDocument } from '../../document.ts';
 import { namesOfWidgets, sourcesOf, variablesOf } from '../config.ts';
+import { chosenRowsIn } from './chosen-rows.ts';
 import type { Nameable, Named } from './page-values.ts';
 
 /** All that expressions of a document can name: names as they stand in it, values as the page on the canvas has them. */
@@ -36,5 +37,6 @@ export function nameableIn(document: PageDocument, page: PageState | undefined, 
     viewer: isObject(viewer) ? viewer : undefined,
     page: page && { id: page.content.get().id, title: document.title, params: page.content.get().params },
     event,
+    chosenRows: chosenRowsIn(document, page),
   };
 }

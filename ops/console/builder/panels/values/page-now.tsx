@@ -31,13 +31,17 @@ export function PageNow({ id, value, isTyping }: NowProps) {
         {`{{${fault.source}}} ${fault.message}`}
       </Line>
     );
-  if (outcome.value === undefined)
-    return <Line id={id}>{outcome.isPending ? 'Computing …' : 'It has no value now.'}</Line>;
+  if (outcome.value === undefined) return <Line id={id}>{outcome.isPending ? 'Computing …' : noValue(value)}</Line>;
   return (
     <div id={id} className="value-now">
       = <bdi>{shortText(outcome.value, MAX_SHOWN)}</bdi>
     </div>
   );
+}
+
+function noValue(value: unknown): string {
+  const isOfRow = typeof value === 'string' && /\bselectedRow\b/.test(value);
+  return isOfRow ? 'It has a value once a row is chosen.' : 'It has no value now.';
 }
 
 function Line({ id, isBad = false, children }: { id: string; isBad?: boolean; children: string }) {

@@ -4,6 +4,7 @@ import { namesOf, type Part, type Path, partOf, type Root, roots } from '../../.
 import { isObject } from '../../../ui/is-object.ts';
 import { faultOfPath, resolvePath } from '../../../values/check.ts';
 import type { Key, Value, ValueGroup, Values } from '../../../values/value.ts';
+import { type ChosenRow, pathOfChosen } from './chosen-rows.ts';
 
 /** All that expressions of a page can name, with the present value of each. */
 export interface Nameable {
@@ -15,6 +16,7 @@ export interface Nameable {
   page: Readonly<Record<string, unknown>> | undefined;
   /** The known parts of the event, for actions and for inputs of what they run. */
   event?: Shape | undefined;
+  chosenRows?: readonly ChosenRow[];
 }
 
 export interface Named {
@@ -60,20 +62,25 @@ const PAGE: Shape = {
 
 /** The values of a page for fields with expressions: for the picker, for completion, and to find names that are not there. */
 export function pageValues(nameable: Nameable): Values {
-  const { viewer, page, event } = nameable;
+  const { viewer, page, event, chosenRows = [] } = nameable;
   const own = (root: 'queries' | 'workflows' | 'variables' | 'widgets'): Value[] =>
     nameable[root].map(({ name, note, value }) => ({
       ...{ path: [root, name], name, note, sample: value, shape: shapes[root] ?? ANY },
     }));
   const whole = (root: Root, shape: Shape, sample: unknown): Value => ({ path: [root], name: root, shape, sample });
+  const widgets = own('widgets').map((one) => withChosenRow(one, chosenRows));
+  // Those that are only looked at have nothing to name.
+  const [silent, telling] = [widgets.filter(isSilent), widgets.filter((one) => !isSilent(one))];
   const viewerValue = whole('viewer', VIEWER, viewer);
   const groups: ValueGroup[] = [
     ...(event ? [{ title: 'Event', values: [whole('event', event, undefined)] }] : []),
+    ...chosenRows.map((row) => ({ title: `Chosen row of ${row.title}`, values: valuesOfRow(row, widgets) })),
     { title: 'Data', values: own('queries') },
     { title: 'Workflows', values: own('workflows') },
     { title: 'Variables', values: own('variables') },
-    { title: 'Widgets', values: own('widgets') },
+    { title: 'Widgets', values: telling },
     { title: 'Viewer and page', values: [viewerValue, whole('page', PAGE, page)] },
+    { title: 'Widgets without a value now', values: silent },
   ];
   const known = roots.filter((root) => (root !== 'event' || event !== undefined) && root !== 'row');
   const values: Values = {
@@ -81,6 +88,35 @@ export function pageValues(nameable: Nameable): Values {
     ...{ source: 'page', roots: known, elsewhere: new Map(), open: new Set(event ? ['event'] : []) },
   };
   return { ...values, faultOf: (expression) => faultOf(expression, values) };
+}
+
+const NOT_YET = 'Once a row is chosen';
+
+/** A table, of whose chosen row the columns are known before there is one. */
+function withChosenRow(table: Value, rows: readonly ChosenRow[]): Value {
+  const row = rows.find(({ name }) => name === table.name);
+  if (!row) return table;
+  const fields = Object.fromEntries(row.columns.map((column) => [column, { ...ANY, note: NOT_YET }]));
+  const { sample } = table;
+  const isNone = isObject(sample) && (sample.selectedRow ?? null) === null;
+  return {
+    ...table,
+    shape: { type: 'object', fields: { selectedRow: { type: 'object', note: NOT_YET, fields } } },
+    sample: isNone ? { ...sample, selectedRow: undefined } : sample,
+  };
+}
+
+function valuesOfRow({ name, columns }: ChosenRow, widgets: readonly Value[]): Value[] {
+  const table = widgets.find((one) => one.name === name);
+  const row = isObject(table?.sample) ? table.sample.selectedRow : undefined;
+  return columns.map((column) => ({
+    ...{ path: pathOfChosen(name, column), name: column, shape: ANY, note: NOT_YET },
+    sample: isObject(row) ? row[column] : undefined,
+  }));
+}
+
+function isSilent({ sample, shape }: Value): boolean {
+  return shape === ANY && (sample === undefined || (isObject(sample) && Object.keys(sample).length === 0));
 }
 
 /** Why an expression of the page cannot have a value; undefined if it may have one. */

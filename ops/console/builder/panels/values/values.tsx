@@ -4,6 +4,7 @@ import { OfferedInCode } from '../../../code/offered.ts';
 import { type ValuesHere, ValuesOfStep } from '../../../values/context.ts';
 import { ValueField } from '../../../values/field.tsx';
 import { scopeOf } from '../../../values/scope.ts';
+import { isFirstText } from '../../add/first-values.ts';
 import type { PageDocument } from '../../document.ts';
 import { nameableIn } from './nameable.ts';
 import { PageNow, PageOnCanvas } from './page-now.tsx';
@@ -13,11 +14,13 @@ interface Props {
   document: PageDocument;
   /** The known parts of the event, for fields that are computed when it happens. */
   event?: Shape;
+  /** The type of the widget whose properties the fields are: examples that it began with are replaced by a chosen value. */
+  widgetType?: string;
   children: ReactNode;
 }
 
 /** Gives fields the values that expressions of the page can name, as they are now. */
-export function PageValues({ document, event, children }: Props) {
+export function PageValues({ document, event, widgetType, children }: Props) {
   const page = useContext(PageOnCanvas);
   useRounds(page !== undefined);
   const nameable = useUnchanged(nameableIn(document, page, event));
@@ -25,8 +28,9 @@ export function PageValues({ document, event, children }: Props) {
     () => ({
       values: pageValues(nameable),
       ...{ isTested: nameable.page !== undefined, onNeed: () => undefined, Field: ValueField, Now: PageNow },
+      ...(widgetType !== undefined && { isSample: (text: string) => isFirstText(widgetType, text) }),
     }),
-    [nameable],
+    [nameable, widgetType],
   );
   const offered = useMemo(() => ({ names: scopeOf(here.values) }), [here]);
   return (
@@ -60,8 +64,8 @@ function isSame(one: Nameable, other: Nameable): boolean {
   return parts.length === others.length && parts.every((part, at) => Object.is(part, others[at]));
 }
 
-function partsOf({ queries, workflows, variables, widgets, viewer, page, event }: Nameable): unknown[] {
+function partsOf({ queries, workflows, variables, widgets, viewer, page, event, chosenRows }: Nameable): unknown[] {
   const lists = [queries, workflows, variables, widgets];
   const named = lists.flatMap((list) => [list.length, ...list.flatMap(({ name, note, value }) => [name, note, value])]);
-  return [...named, viewer, page?.title, page?.params, page === undefined, event];
+  return [...named, viewer, page?.title, page?.params, page === undefined, event, JSON.stringify(chosenRows)];
 }

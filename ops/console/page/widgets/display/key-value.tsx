@@ -1,7 +1,7 @@
-import { Cell } from '../../../ui/cell.tsx';
 import { isObject } from '../../../ui/is-object.ts';
 import { Nothing } from '../nothing.tsx';
 import { firstResult, text, type WidgetProps } from '../page-context.ts';
+import { TypedCell } from './typed-cell.tsx';
 
 const MAX_PAIRS = 200;
 
@@ -14,13 +14,13 @@ export function KeyValueWidget({ properties: { values, columns, layout }, data }
     <dl className="page-pairs" data-layout={layout === 'column' ? 'column' : 'row'}>
       {pairsOf(row, columns)
         .slice(0, MAX_PAIRS)
-        .map(({ key, label, value }) => (
+        .map(({ key, label, type, value }) => (
           <div key={key}>
             <dt>
               <bdi>{label}</bdi>
             </dt>
             <dd>
-              <Cell name={label} value={value ?? null} />
+              <TypedCell name={label} type={type} value={value} />
             </dd>
           </div>
         ))}
@@ -31,7 +31,9 @@ export function KeyValueWidget({ properties: { values, columns, layout }, data }
 /** The values that are named, in their order; else all. */
 function pairsOf(row: Readonly<Record<string, unknown>>, columns: unknown) {
   const named = Array.isArray(columns) ? columns.filter(isObject) : [];
-  if (named.length === 0) return Object.entries(row).map(([key, value]) => ({ key, label: key, value }));
-  const byKey = new Map(named.map(({ key, label }) => [text(key), text(label, text(key))]));
-  return [...byKey].map(([key, label]) => ({ key, label, value: Object.hasOwn(row, key) ? row[key] : null }));
+  if (named.length === 0) return Object.entries(row).map(([key, value]) => ({ key, label: key, type: '', value }));
+  const byKey = new Map(
+    named.map(({ key, label, type }) => [text(key), { label: text(label, text(key)), type: text(type) }]),
+  );
+  return [...byKey].map(([key, own]) => ({ key, ...own, value: Object.hasOwn(row, key) ? row[key] : null }));
 }

@@ -1,4 +1,5 @@
 import { Button, Checkbox } from '@mantine/core';
+import type { MouseEvent } from 'react';
 import { cellText } from '../../../ui/cell-text.ts';
 import { valueIn } from './row-values.ts';
 import { TypedCell } from './typed-cell.tsx';
@@ -15,8 +16,8 @@ interface Props {
   row: Row;
   columns: readonly Column[];
   isChosen: boolean;
-  /** Undefined: rows are not chosen here. */
-  onChoose?: (row: Row, isChosen: boolean) => void;
+  /** Undefined: rows are not chosen here. Alone: in the place of those that were chosen before. */
+  onChoose?: (row: Row, isChosen: boolean, isAlone?: boolean) => void;
   /** Undefined: rows are not edited here. */
   onEdit?: (row: Row) => void;
 }
@@ -24,8 +25,13 @@ interface Props {
 export function TableRow({ row, columns, isChosen, onChoose, onEdit }: Props) {
   const [first] = columns;
   const name = (first && cellText(row[first.key] ?? '').slice(0, 60)) || 'the row';
+  const choose = (event: MouseEvent<HTMLTableRowElement>) => {
+    if (!onChoose || !isOnRow(event)) return;
+    const isMore = event.ctrlKey || event.metaKey || event.shiftKey;
+    onChoose(row, isMore ? !isChosen : true, !isMore);
+  };
   return (
-    <tr data-selected={isChosen}>
+    <tr data-selected={isChosen} data-chosen-by={onChoose && 'click'} onClick={choose}>
       {onChoose && (
         <td>
           <Checkbox
@@ -56,4 +62,11 @@ export function TableRow({ row, columns, isChosen, onChoose, onEdit }: Props) {
       ))}
     </tr>
   );
+}
+
+/** Whether a click is meant for the row: it is on nothing that has one of its own, in no dialog of a cell, and ends no marking of a text. */
+function isOnRow({ target, currentTarget }: MouseEvent<HTMLTableRowElement>): boolean {
+  if (!(target instanceof Element) || !currentTarget.contains(target)) return false;
+  if (target.closest('a, button, input, label, select, textarea, summary')) return false;
+  return (window.getSelection()?.toString() ?? '') === '';
 }

@@ -75,8 +75,9 @@ export function TableWidget({ widgetKey, title, properties, data }: WidgetProps)
     const next = order?.key === key ? (order.isDown ? undefined : { key, isDown: true }) : { key, isDown: false };
     page.enter(widgetKey, { sortKey: next?.key ?? null, sortDirection: next ? (next.isDown ? 'desc' : 'asc') : null });
   };
-  const choose = (row: Row, isChosen: boolean) => {
-    const next = new Set(chosen);
+  const choose = (row: Row, isChosen: boolean, isAlone = false) => {
+    if (isAlone && chosen.size === 1 && chosen.has(row)) return;
+    const next = new Set(isAlone ? [] : chosen);
     if (isChosen) next.add(row);
     else next.delete(row);
     const selected = rows.filter((one) => next.has(one));

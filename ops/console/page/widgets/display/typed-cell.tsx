@@ -4,14 +4,14 @@ import { number, text } from '../page-context.ts';
 
 /** A value as the type of its column shows it. */
 export function TypedCell({ name, type, value }: { name: string; type: string; value: unknown }) {
-  if (value === null || value === undefined) return <Cell name={name} value={null} />;
+  if (value === null || value === undefined) return <NoValue />;
   switch (type) {
     case 'number': {
       const one = number(value);
       return one === undefined ? (
         <Cell name={name} value={value} />
       ) : (
-        <span className="nowrap">{new Intl.NumberFormat(undefined, { maximumFractionDigits: 10 }).format(one)}</span>
+        <span className="nowrap">{decimal(one, value)}</span>
       );
     }
     case 'date': {
@@ -47,4 +47,21 @@ export function TypedCell({ name, type, value }: { name: string; type: string; v
     default:
       return <Cell name={name} value={value} />;
   }
+}
+
+/** People read pages: NULL is a word of databases. */
+function NoValue() {
+  return (
+    <span className="null">
+      <span aria-hidden="true">–</span>
+      <span className="unseen">No value</span>
+    </span>
+  );
+}
+
+/** Of an amount that comes as a text, such as 890.50, the digits are as many as the database keeps. */
+function decimal(one: number, given: unknown): string {
+  const [, digits = ''] = (typeof given === 'string' && /^-?\d+\.(\d{1,10})$/.exec(given.trim())) || [];
+  const least = { minimumFractionDigits: digits.length, maximumFractionDigits: 10 };
+  return new Intl.NumberFormat(undefined, least).format(one);
 }
