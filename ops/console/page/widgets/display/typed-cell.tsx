@@ -52,9 +52,8 @@ export function TypedCell({ name, type, value }: { name: string; type: string; v
 /** People read pages: NULL is a word of databases. */
 function NoValue() {
   return (
-    <span className="null">
-      <span aria-hidden="true">–</span>
-      <span className="unseen">No value</span>
+    <span className="null" title="No value">
+      –
     </span>
   );
 }
