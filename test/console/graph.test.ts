@@ -349,6 +349,9 @@ describe('words', () => {
       'POST api.example.com/input.id',
     );
     expect(line('approval', {})).toBe('waits for an approval');
+    expect(line('approval', { approvers: ['bob@example.com', crypto.randomUUID(), id] })).toBe(
+      'waits for an approval by bob@example.com, Orders',
+    );
     expect(line('condition', kinds.condition?.defaultValue as Record<string, unknown>)).toBe('input.value = yes');
     expect(line('loop', { sourceVariable: '{{ctx.input.items}}' })).toBe('for each of input.items');
     expect(line('delay', { delayMinutes: 2, delaySeconds: 5 })).toBe('waits 2 min 5 s');

@@ -62,14 +62,18 @@ export function RoleDialog({ tenantID, onCreated, onClose }: CreateProps) {
   );
 }
 
-/** A person who has no account yet is invited, and can be chosen only when they have one. */
-export function MemberDialog({ tenantID, onCreated, onClose }: CreateProps) {
+/** A person who has no account yet is invited, and can be chosen only when they have one, or where an address will do. */
+export function MemberDialog({ tenantID, takesNames, onCreated, onClose }: CreateProps) {
   const [invited, setInvited] = useState<string>();
   if (invited === undefined)
     return (
       <AddMember
         tenantID={tenantID}
-        onAdded={({ userID, email }) => (userID === null ? setInvited(email ?? 'The person') : onCreated(userID))}
+        onAdded={({ userID, email }) => {
+          const chosen = userID ?? (takesNames ? email : null);
+          if (chosen === null) setInvited(email ?? 'The person');
+          else onCreated(chosen);
+        }}
         onClose={onClose}
       />
     );

@@ -1,5 +1,5 @@
-import { ActionIcon, AppShell, Badge, Burger, Group, Menu, Select, Text } from '@mantine/core';
-import { useDisclosure, useLocalStorage } from '@mantine/hooks';
+import { ActionIcon, AppShell, Badge, Burger, Group, Menu, Select, Text, useMantineColorScheme } from '@mantine/core';
+import { useDisclosure, useLocalStorage, useWindowEvent } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
 import { Link, Outlet, useLocation, useNavigate, useParams } from '@tanstack/react-router';
 import { Fragment, lazy, Suspense, useEffect } from 'react';
@@ -13,7 +13,7 @@ import { useConnection } from '../client/socket.ts';
 import { useTenantRoom } from '../client/tenant-room.ts';
 import { Commands } from '../shell/commands.tsx';
 import { type Page, pages } from '../shell/pages.ts';
-import { SchemeSwitch } from '../shell/scheme.tsx';
+import { SchemeSwitch, schemes } from '../shell/scheme.tsx';
 import { CreateHere } from '../ui/create-here.ts';
 import { Icon } from '../ui/icon.tsx';
 import { NewPageContext } from '../ui/new-page-dialog.tsx';
@@ -50,6 +50,7 @@ export function Shell() {
   const [isFolded, setFolded] = useLocalStorage({ key: 'gantry.folded', defaultValue: false, ...atOnce });
   // biome-ignore lint/correctness/useExhaustiveDependencies: the menu closes with each change of the page
   useEffect(() => close(), [pathname, close]);
+  useWindowEvent('keydown', ({ key }) => key === 'Escape' && close());
   useEffect(() => {
     // The address is that of the sign-in page before this page is gone.
     if (!session && pathname !== '/sign-in') void navigate({ to: '/sign-in', search: { next: href } });
@@ -172,6 +173,9 @@ function Waiting({ tenantID }: { tenantID: string }) {
   );
 }
 
+/** No id of a tenant. The page of all tenants makes a new one. */
+const NEW = 'new';
+
 function TenantSwitcher({ tenantID }: { tenantID: string }) {
   const navigate = useNavigate();
   const { data = [] } = useQuery(tenantsRead);
@@ -181,12 +185,18 @@ function TenantSwitcher({ tenantID }: { tenantID: string }) {
       size="xs"
       w={200}
       miw={0}
-      data={data.map((one) => ({ value: one.tenantID, label: one.tenantTitle }))}
+      data={[
+        ...data.map((one) => ({ value: one.tenantID, label: one.tenantTitle })),
+        { value: NEW, label: 'New tenant …' },
+      ]}
       value={tenantID}
       allowDeselect={false}
       searchable
       comboboxProps={{ width: 260, position: 'bottom-start' }}
-      onChange={(chosen) => chosen && void navigate({ to: '/t/$tenantID', params: { tenantID: chosen } })}
+      onChange={(chosen) => {
+        if (chosen === NEW) void navigate({ to: '/' });
+        else if (chosen) void navigate({ to: '/t/$tenantID', params: { tenantID: chosen } });
+      }}
     />
   );
 }
@@ -210,6 +220,7 @@ function Live() {
 }
 
 function UserMenu({ email }: { email: string }) {
+  const { colorScheme, setColorScheme } = useMantineColorScheme();
   const isOfProvider = useSession()?.renewal.kind === 'provider';
   const { data: signIn } = useQuery({ ...signInRead, enabled: isOfProvider });
   return (
@@ -231,6 +242,18 @@ function UserMenu({ email }: { email: string }) {
             Sign-in and security
           </Menu.Item>
         )}
+        {/* The button of the header has no room on a telephone. */}
+        <Menu.Label className="narrow">Colours</Menu.Label>
+        {schemes.map(({ scheme, title }) => (
+          <Menu.Item
+            key={scheme}
+            className="narrow"
+            fw={scheme === colorScheme ? 700 : 400}
+            onClick={() => setColorScheme(scheme)}
+          >
+            {title}
+          </Menu.Item>
+        ))}
         <Menu.Item leftSection={<Icon name="out" />} onClick={() => void signOut()}>
           Sign out
         </Menu.Item>

@@ -19,12 +19,11 @@ import { WaitsFor } from '../ui/waits-for.tsx';
  * A question of a run within the page that has started the run, for those who may answer it there or in the inbox. `isGone`: the run does
  * not ask it any more, so another may have answered meanwhile.
  */
-export function Question({ questionID, isGone = false, onAnswered }: QuestionProps) {
+export function Question({ questionID, isGone = false }: QuestionProps) {
   const { read, isReadable, answer } = useAsked(questionID);
   const queries = useQueryClient();
   const send = useMutation({
     mutationFn: answer,
-    onSuccess: () => onAnswered?.(),
     onSettled: () =>
       Promise.all(
         ['request', 'page-question', 'page-questions'].map((key) => queries.invalidateQueries({ queryKey: [key] })),
@@ -40,7 +39,8 @@ export function Question({ questionID, isGone = false, onAnswered }: QuestionPro
   if (!request) return <Skeleton h={80} />;
   if (request.status === 'PENDING') return <Open request={request} send={send} />;
   if (!request.mayAnswer) return null;
-  return send.isSuccess ? null : <Closed request={request} wasSent={send.isError} />;
+  if (send.isSuccess) return <Taken answer={send.variables} />;
+  return <Closed request={request} wasSent={send.isError} />;
 }
 
 /** A question as its page shows it, or as the inbox does to those for whom it is not on the page. */
@@ -85,6 +85,15 @@ function Open({ request, send }: { request: Request; send: Parameters<typeof App
         )}
       </Stack>
     </Paper>
+  );
+}
+
+/** What the viewer has just answered. */
+function Taken({ answer: { decision } }: { answer: Answer }) {
+  return (
+    <Notice tone="ok" role="status">
+      {decision === 'approve' ? 'Approved' : decision === 'reject' ? 'Rejected' : 'Your answer was taken'}
+    </Notice>
   );
 }
 

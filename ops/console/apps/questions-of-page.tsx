@@ -42,11 +42,7 @@ export function QuestionsOfPage(ids: { tenantID: string; appPageID: string }) {
               </span>
             </summary>
             <Suspense>
-              <Question
-                questionID={one.collectionRequestID}
-                isGone={gone.includes(one)}
-                onAnswered={() => forget(one.collectionRequestID)}
-              />
+              <Question questionID={one.collectionRequestID} isGone={gone.includes(one)} />
             </Suspense>
           </details>
         ))}

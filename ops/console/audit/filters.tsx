@@ -57,7 +57,7 @@ export function Filters({ filter, onFilter }: Props) {
           label="Changes only"
           py={8}
           checked={filter.changes === true}
-          onChange={({ currentTarget: { checked } }) => set({ changes: checked ? true : undefined })}
+          onChange={({ currentTarget: { checked } }) => set({ changes: checked })}
         />
       </Paper>
     </search>

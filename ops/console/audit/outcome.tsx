@@ -8,13 +8,17 @@ type Entry = Schemas['AuditLog'];
 const looks: Record<Entry['outcome'], { word: string; tone: Tone; icon: IconName }> = {
   success: { word: 'Done', tone: 'ok', icon: 'check' },
   failure: { word: 'Refused', tone: 'bad', icon: 'cross' },
-  unknown: { word: 'Unknown', tone: 'wait', icon: 'clock' },
+  unknown: { word: 'Under way', tone: 'idle', icon: 'clock' },
 };
 
+/** What has not ended by then has died with its process. */
+const LONG_MS = 600_000;
+
 /** A failure is told with its status: below 500 it was refused. */
-export function Outcome({ of: { outcome, error } }: { of: Entry }) {
+export function Outcome({ of: { outcome, error, createdAt } }: { of: Entry }) {
   const { word, tone, icon } = looks[outcome];
   const status = error?.status ?? 0;
+  if (outcome === 'unknown' && Date.now() - Date.parse(createdAt) > LONG_MS) return 'Not known';
   return (
     <span className="status" data-tone={tone}>
       <Icon name={icon} />

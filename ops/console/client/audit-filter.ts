@@ -25,8 +25,8 @@ export interface AuditFilter {
   /** An outcome, or the status of an answer. */
   status?: string;
   assetID?: string;
-  /** Only what has changed an asset. */
-  changes?: true;
+  /** Only what has changed an asset: also where nothing is said, and no filter asks for what need be no change. */
+  changes?: boolean;
   from?: string;
   to?: string;
 }
@@ -46,6 +46,8 @@ export function parseAuditView(search: Record<string, unknown>): AuditView {
   });
   const type = auditTypes.find((one) => one === search.type);
   const method = auditMethods.find((one) => one === search.method);
-  const changes = search.changes === true && ({ changes: true } as const);
+  const isWide = ['type', 'method', 'path', 'status', 'assetID', 'entry'].every((name) => search[name] === undefined);
+  const only = typeof search.changes === 'boolean' ? search.changes : isWide || undefined;
+  const changes = only !== undefined && { changes: only };
   return { ...Object.fromEntries(found), ...(type && { type }), ...(method && { method }), ...changes };
 }

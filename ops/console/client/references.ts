@@ -202,8 +202,11 @@ const sources = {
     key: (tenantID) => ['members', tenantID],
     async search(tenantID, search) {
       const { users } = await body(rest.GET(`${T}/users`, { params: listOf(tenantID, search) }));
-      // Who is invited only has no id of a user yet.
-      return users.flatMap(({ userID, email }) => (userID === null ? [] : [{ id: userID, title: email ?? userID }]));
+      // Who is invited has no id of a user yet, and is named by the address.
+      const invited = (email: string | null) => (email ? [{ id: email, title: email, detail: 'invited' }] : []);
+      return users.flatMap(({ userID, email }) =>
+        userID === null ? invited(email) : [{ id: userID, title: email ?? userID }],
+      );
     },
     async find(tenantID, tenantUserID) {
       const { user } = await body(

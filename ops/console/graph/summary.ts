@@ -1,4 +1,5 @@
 import { countOf } from '../ui/count.ts';
+import { isID, namesIn } from '../ui/picked.ts';
 
 type Config = Readonly<Record<string, unknown>>;
 
@@ -41,7 +42,7 @@ const lines: Readonly<Record<string, (data: Config, named: Named) => string>> = 
   loop: ({ sourceVariable }) => `for each of ${said(sourceVariable)}`,
   map: ({ sourceVariable, concurrency }) => `for each of ${said(sourceVariable)}, ${Number(concurrency) || 10} at once`,
   delay: delayOf,
-  approval: ({ approvers }) => `waits for an approval${approvers ? ` by ${said(approvers)}` : ''}`,
+  approval: ({ approvers }, named) => `waits for an approval${byWhom(approvers, named)}`,
   dataCollection: ({ fields, formSchema }) => {
     const names = formSchema ? 'a form' : listOf(fields, 'label').join(', ');
     return `asks for ${names || 'an answer'}`;
@@ -67,6 +68,12 @@ const lines: Readonly<Record<string, (data: Config, named: Named) => string>> = 
     return names ? `answers ${names}` : 'the run is done';
   },
 };
+
+/** People and roles by their names; of an id whose name is not known it says nothing. */
+function byWhom(approvers: unknown, named: Named): string {
+  const names = namesIn(approvers).flatMap((name) => named.get(name)?.title ?? (isID(name) ? [] : said(name)));
+  return names.length > 0 ? ` by ${names.join(', ')}` : '';
+}
 
 /** The beginning of a statement tells enough. */
 const MAX_READ = 5_000;

@@ -23,12 +23,17 @@ const QuestionsOfPage = lazy(() =>
   whenServed(() => import('../apps/questions-of-page.tsx')).then(({ QuestionsOfPage: one }) => ({ default: one })),
 );
 
+const SharePage = lazy(() =>
+  whenServed(() => import('../apps/share-page.tsx')).then(({ SharePage: one }) => ({ default: one })),
+);
+
 /** An app page, as its viewers see it. */
 export function AppPagePage() {
   const ids = useParams({ from: '/shell/t/$tenantID/pages/$appPageID' });
   const { tenantID, appPageID } = ids;
   const navigate = useNavigate();
   const { searchStr } = useLocation();
+  const [isSharing, setSharing] = useState(false);
   const [refreshes, setRefreshes] = useState(0);
   const read = useQuery(appPageContentRead({ tenantID, appPageID }));
   const me = useQuery(meRead);
@@ -75,6 +80,11 @@ export function AppPagePage() {
         <Button variant="default" size="xs" leftSection={<Icon name="again" />} onClick={refresh}>
           Refresh
         </Button>
+        <May permission="role.update">
+          <Button size="xs" variant="default" disabled={!data} onClick={() => setSharing(true)}>
+            Share
+          </Button>
+        </May>
         <May permission="appPage.update" on={`appPage:${appPageID}`}>
           <Button
             size="xs"
@@ -84,6 +94,11 @@ export function AppPagePage() {
           </Button>
         </May>
       </PageTitle>
+      {isSharing && data && (
+        <Suspense>
+          <SharePage read={data} onClose={() => setSharing(false)} />
+        </Suspense>
+      )}
       {data?.appPage.isDraft && (
         <Notice tone="wait" title="Draft">
           This page is a draft: it runs nothing until it is none any more.

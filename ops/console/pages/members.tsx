@@ -34,9 +34,12 @@ export function MembersPage() {
     },
     {
       head: 'Roles',
-      cell: ({ roles }) => (
+      cell: ({ roles, isTenantAdmin }) => (
         <div className="clip">
-          <bdi>{roles.map(({ roleName }) => roleName).join(', ') || 'none'}</bdi>
+          <bdi>
+            {[...(isTenantAdmin ? ['Administrator'] : []), ...roles.map(({ roleName }) => roleName)].join(', ') ||
+              'none'}
+          </bdi>
         </div>
       ),
     },

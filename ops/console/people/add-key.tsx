@@ -17,6 +17,7 @@ const EMPTY = {
   expiry: { lifetime: USUAL, date: '' } as Expiry,
   roleIDs: [] as string[],
   toRun: [] as string[],
+  toOpen: [] as string[],
   apiKeyPermissions: [] as string[],
 };
 
@@ -74,7 +75,7 @@ function Form({ tenantID, onCreated }: { tenantID: string; onCreated: (key: stri
   const queries = useQueryClient();
   const create = useMutation({
     mutationFn: async () => {
-      const { expiry, toRun: _, ...chosen } = draft;
+      const { expiry, toRun: _, toOpen: __, ...chosen } = draft;
       const at = expiresAt(expiry, Date.now());
       if (at === undefined) throw new Error('Choose a last day that is not over');
       const roleIDs = await rolesFor(queries, tenantID, draft);

@@ -8,7 +8,7 @@ import { FormDialog } from '../ui/form.tsx';
 import { RoleChoice } from './role-choice.tsx';
 import { rolesFor } from './role-to-run.ts';
 
-const EMPTY = { userEmail: '', roleIDs: [] as string[], toRun: [] as string[] };
+const EMPTY = { userEmail: '', roleIDs: [] as string[], toRun: [] as string[], toOpen: [] as string[] };
 
 interface Props {
   tenantID: string;

@@ -47,10 +47,11 @@ function Membership({ ids, member, onRemoved }: MembershipProps) {
   const queries = useQueryClient();
   const may = useMay(`user:${ids.tenantUserID}`);
   const saved = member.roles.map(({ roleID }) => roleID);
-  const [roles, setRoles] = useState<ChosenRoles>({ roleIDs: saved, toRun: [] });
+  const [roles, setRoles] = useState<ChosenRoles>({ roleIDs: saved, toRun: [], toOpen: [] });
   const [isAdmin, setAdmin] = useState(member.isTenantAdmin);
   const [isRemoving, setRemoving] = useState(false);
-  const isDirty = isAdmin !== member.isTenantAdmin || roles.roleIDs.join() !== saved.join() || roles.toRun.length > 0;
+  const isMore = roles.toRun.length > 0 || roles.toOpen.length > 0;
+  const isDirty = isAdmin !== member.isTenantAdmin || roles.roleIDs.join() !== saved.join() || isMore;
   useUnsaved(isDirty);
   const refresh = () => queries.invalidateQueries({ queryKey: ['members', ids.tenantID] });
   const save = useMutation({
@@ -60,7 +61,7 @@ function Membership({ ids, member, onRemoved }: MembershipProps) {
       return roleIDs;
     },
     onSuccess: (roleIDs) => {
-      setRoles({ roleIDs, toRun: [] });
+      setRoles({ roleIDs, toRun: [], toOpen: [] });
       return refresh();
     },
   });

@@ -2,10 +2,11 @@ import { Stack } from '@mantine/core';
 import { useMay } from '../client/may.ts';
 import { ManyPicker } from '../ui/picker.tsx';
 
-/** Roles that are there, and workflows for which roles are found or made when the form is saved: see `rolesFor`. */
+/** Roles that are there, and workflows and pages for which roles are found or made when the form is saved: see `rolesFor`. */
 export interface ChosenRoles {
   roleIDs: string[];
   toRun: string[];
+  toOpen: string[];
 }
 
 interface Props {
@@ -37,6 +38,17 @@ export function RoleChoice({ value, onChange, fault, isReadOnly = false }: Props
           canCreate={false}
           value={value.toRun}
           onChange={(toRun) => onChange({ ...value, toRun })}
+        />
+      )}
+      {!isReadOnly && may('role.create') && may('appPage.list') && (
+        <ManyPicker
+          types={['appPage']}
+          label="Or only to use pages"
+          description="Adds a role for each, which opens it and nothing else"
+          placeholder="None"
+          canCreate={false}
+          value={value.toOpen}
+          onChange={(toOpen) => onChange({ ...value, toOpen })}
         />
       )}
     </Stack>

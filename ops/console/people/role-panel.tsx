@@ -10,7 +10,7 @@ import { Picker } from '../ui/picker.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { useUnsaved } from '../ui/unsaved.ts';
 import { WhoChanged } from '../ui/who-changed.tsx';
-import type { Grants } from './grants.ts';
+import { assetsOf, type Grants, scopeOf, withScope } from './grants.ts';
 import { PermissionGrid } from './permission-grid.tsx';
 import { RolePreview } from './role-preview.tsx';
 
@@ -101,7 +101,7 @@ export function RoleForm({ tenantID, role, onSaved, onClose }: Props) {
         disabled={isReadOnly}
         value={draft.homePageID}
         error={faults.get('homePageID')}
-        onChange={(homePageID) => set({ homePageID })}
+        onChange={(homePageID) => set({ homePageID, ...opening(draft, homePageID) })}
       />
       {!isReadOnly && (
         <Text size="xs" c="dimmed">
@@ -157,6 +157,13 @@ export function RoleForm({ tenantID, role, onSaved, onClose }: Props) {
   );
 }
 
+/** The grants of a role that opens its home page. */
+function opening(grants: Grants, homePageID: string | null): Grants {
+  if (homePageID === null || scopeOf(grants, 'appPage.read') === 'all') return grants;
+  const ids = [...new Set([...assetsOf(grants, 'appPage.read'), homePageID])];
+  return withScope(grants, 'appPage.read', 'these', ids);
+}
+
 interface HomePageProps {
   role: Role | undefined;
   disabled: boolean;
@@ -173,7 +180,7 @@ function HomePage({ role, value, onChange, ...field }: HomePageProps) {
       {...field}
       types={['appPage']}
       label="Home page"
-      description="Members with this role see it in place of Home, if they may read it. Empty: Home"
+      description="Members with this role see it in place of Home. Choosing one lets them open it. Empty: Home"
       value={value ?? undefined}
       onChange={(id) => onChange(id ?? null)}
     />

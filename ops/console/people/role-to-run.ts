@@ -9,16 +9,22 @@ type AssetPermission = Schemas['AssetPermission'];
 
 const MAX_NAME = 100;
 
-/** The ids of the chosen roles, with those for single workflows: of these, roles that are there are taken, and others made. */
+/** The ids of the chosen roles, with those for single workflows and pages: of these, roles that are there are taken, and others made. */
 export async function rolesFor(
   queries: QueryClient,
   tenantID: string,
-  { roleIDs, toRun }: ChosenRoles,
+  { roleIDs, toRun, toOpen }: ChosenRoles,
 ): Promise<string[]> {
   const all = new Set(roleIDs);
   for (const id of toRun) {
     const workflow = await queries.fetchQuery(referenceRead(tenantID, 'workflow', id));
     all.add(await roleToRun(queries, tenantID, workflow));
+  }
+  for (const id of toOpen) {
+    const page = await queries.fetchQuery(referenceRead(tenantID, 'appPage', id));
+    const assetPermissions = [{ resourceType: 'appPage', resourceID: id, action: 'read' }];
+    const roleDescription = 'Opens this page, and nothing else.';
+    all.add(await roleOf(queries, tenantID, { wanted: `Use ${page.title}`, roleDescription, assetPermissions }));
   }
   return [...all];
 }
@@ -30,6 +36,22 @@ async function roleToRun(queries: QueryClient, tenantID: string, workflow: Named
   const assetPermissions = [workflow, ...called].flatMap(({ id: resourceID }) =>
     ['read', 'execute'].map((action) => ({ resourceType: 'workflow', resourceID, action })),
   );
+  const roleDescription = 'Runs this workflow, sees its runs and answers their questions.';
+  return roleOf(queries, tenantID, { wanted: `Run ${workflow.title}`, roleDescription, assetPermissions });
+}
+
+interface Wanted {
+  wanted: string;
+  roleDescription: string;
+  assetPermissions: AssetPermission[];
+}
+
+/** The role with these permissions alone, which is made where there is none. */
+async function roleOf(
+  queries: QueryClient,
+  tenantID: string,
+  { wanted, roleDescription, assetPermissions }: Wanted,
+): Promise<string> {
   const roles = await queries.fetchQuery({ ...rolesRead(tenantID), staleTime: 0 });
   const same = roles.find(
     (role) => role.rolePermissions.length === 0 && keyOf(role.assetPermissions) === keyOf(assetPermissions),
@@ -37,8 +59,8 @@ async function roleToRun(queries: QueryClient, tenantID: string, workflow: Named
   if (same) return same.roleID;
   const taken = new Set(roles.map(({ roleName }) => roleName));
   const roleID = await createRole(tenantID, {
-    roleName: freeName(`Run ${workflow.title}`, taken),
-    roleDescription: 'Runs this workflow, sees its runs and answers their questions.',
+    roleName: freeName(wanted, taken),
+    roleDescription,
     rolePermissions: [],
     assetPermissions,
   });

@@ -3,6 +3,8 @@ import type { Named, PickedType } from '../client/references.ts';
 
 export interface CreateProps {
   tenantID: string;
+  /** Whether an address can be chosen in place of a member. */
+  takesNames?: boolean | undefined;
   /** Whether something like it could be chosen. */
   accepts?: ((one: Named) => boolean) | undefined;
   onCreated: (id: string) => void;

@@ -28,6 +28,8 @@ interface Shared {
   placeholder?: string;
   /** Further choices, above those of the list. */
   before?: readonly Named[];
+  /** Whether the field takes addresses of members too, by which those can be chosen who have not signed in yet. */
+  takesNames?: boolean;
   /** Whether one of the list can be chosen. */
   accepts?: (one: Named) => boolean;
 }
@@ -130,6 +132,7 @@ export function ManyPicker({ value, onChange, canCreate = true, isLabelHidden = 
         nouns={nouns.several}
         known={undefined}
         takesID={false}
+        takesNames={shared.takesNames}
         accepts={shared.accepts}
         disabled={disabled || !canCreate}
         onCreated={(id) => onChange([...value, id])}
@@ -142,7 +145,7 @@ export function ManyPicker({ value, onChange, canCreate = true, isLabelHidden = 
  * Choices by the typed search, and what is known of the present values. The list is read once it is opened; at once for several
  * values, of which it has most titles.
  */
-function useChoices({ types, before = [], accepts = () => true }: Shared, ids: readonly string[]) {
+function useChoices({ types, before = [], takesNames = false, accepts = () => true }: Shared, ids: readonly string[]) {
   const tenantID = useTenantID();
   const permissions = usePermissions(tenantID);
   const [isOpen, { open, close }] = useDisclosure(false);
@@ -157,15 +160,20 @@ function useChoices({ types, before = [], accepts = () => true }: Shared, ids: r
   const lists = useQueries({
     queries: listed.map((type) => ({
       ...referencesRead(tenantID, type, typed === title ? '' : typed),
-      enabled: (isOpen || ids.length > 1) && permissions !== undefined,
+      // An id may be of either type: the lists tell which, without asking for it as one that it is not.
+      enabled: (isOpen || ids.length > 1 || (ids.length > 0 && types.length > 1)) && permissions !== undefined,
     })),
   });
   const groups: Group<PickedType>[] = listed.map((type, at) => {
     const { several } = nounsOf([sourceOf[type].noun]);
-    return { type, label: several, rows: (lists[at]?.data ?? []).filter(accepts) };
+    return {
+      type,
+      label: several,
+      rows: (lists[at]?.data ?? []).filter((one) => (takesNames || isID(one.id)) && accepts(one)),
+    };
   });
   if (before.length > 0) groups.unshift({ type: undefined, label: '', rows: before });
-  const isReading = lists.some(({ isLoading }) => isLoading);
+  const isReading = lists.some(({ isLoading }) => isLoading) || (types.length > 1 && permissions === undefined);
   const known = useKnown(types, ids, { groups, isReading });
   const own = id === undefined ? undefined : known.get(id);
   // A title that was known stays: the list that takes the place of the search may be without it until it is read by its id.
@@ -224,13 +232,14 @@ interface BesideProps {
   nouns: string;
   /** Whether an id can be typed in place of a choice. */
   takesID: boolean;
+  takesNames?: boolean | undefined;
   accepts: Shared['accepts'];
   disabled: boolean;
   onCreated: (id: string) => void;
 }
 
 /** Below a picker: what is wrong with its value, the way to it, and to a new one. */
-function Beside({ types, known, mayList, nouns, takesID, accepts, disabled, onCreated }: BesideProps) {
+function Beside({ types, known, mayList, nouns, takesID, takesNames, accepts, disabled, onCreated }: BesideProps) {
   const may = useMay();
   const creatable = types.filter((type) => {
     const { create } = sourceOf[type];
@@ -245,7 +254,7 @@ function Beside({ types, known, mayList, nouns, takesID, accepts, disabled, onCr
         <Row gap="sm" mt={4} className="note">
           {isThere && known.type && <OpenLink type={known.type} id={known.id} />}
           {creatable.map((type) => (
-            <New key={type} {...{ type, accepts, onCreated }} />
+            <New key={type} {...{ type, takesNames, accepts, onCreated }} />
           ))}
         </Row>
       )}
@@ -261,7 +270,9 @@ function Note({ text, isFault = false }: { text: string; isFault?: boolean }) {
   );
 }
 
-function New({ type, accepts, onCreated }: { type: PickedType } & Pick<BesideProps, 'accepts' | 'onCreated'>) {
+type NewProps = { type: PickedType } & Pick<BesideProps, 'takesNames' | 'accepts' | 'onCreated'>;
+
+function New({ type, takesNames, accepts, onCreated }: NewProps) {
   const tenantID = useTenantID();
   const [isOpen, dialog] = useDisclosure(false);
   const Dialog = useContext(CreateHere)[type];
@@ -274,7 +285,7 @@ function New({ type, accepts, onCreated }: { type: PickedType } & Pick<BesidePro
       {isOpen && (
         <Suspense>
           <Dialog
-            {...{ tenantID, accepts }}
+            {...{ tenantID, takesNames, accepts }}
             onCreated={(id) => {
               dialog.close();
               onCreated(id);

@@ -268,6 +268,7 @@ function ReferenceField(field: Drawn) {
         referenceOf(schema)?.isMany ? (
           <ManyPicker
             {...{ ...one, types }}
+            takesNames={types.includes('user')}
             value={namesIn(given)}
             onChange={(ids) => give(ids.length > 0 ? ids : undefined)}
           />

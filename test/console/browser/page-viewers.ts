@@ -84,7 +84,7 @@ export function pageViewerTests(stage: () => Stage): void {
     await unfolded.getByText('Pay 40 €?').click();
     await unfolded.getByRole('button', { name: 'Reject' }).waitFor();
     await waiting.getByRole('button', { name: 'Accept' }).click();
-    await waiting.waitFor({ state: 'detached' });
+    await waiting.getByText('Approved').waitFor();
     await unfolded.getByRole('button', { name: 'Reject' }).click();
     await unfolded.getByText(`${chief.email} has answered meanwhile. Your answer was not taken.`).waitFor();
     await expectAccessible(late, { name: 'page-question-lost', shows: 'has answered meanwhile' });

@@ -9,7 +9,6 @@ import { usePage, useStore } from './page-context.ts';
 export interface QuestionProps {
   questionID: string;
   isGone?: boolean;
-  onAnswered?: () => void;
 }
 
 /** Draws a question of a run, and the way to answer it: the host of the page has it. */
