@@ -22,6 +22,7 @@ export function WaitsFor({ waitsFor, collectionConfig: { notBy } }: Props) {
               {type === 'role' && ' (role)'}
             </span>
           ))}
+          .
         </>
       )}
       {typeof notBy === 'string' &&

@@ -159,10 +159,19 @@ export function pageViewerTests(stage: () => Stage): void {
     await expect
       .poll(async () => (await api.get('T/roles?search=Viewers%20of%20one%20desk')).body.roles[0].homePageID)
       .toBe(desk);
+    // The home page of a role is one that it opens.
     const [{ roleID }] = roles;
-    await api.patch(`T/roles/${roleID}`, {
-      assetPermissions: [{ resourceType: 'appPage', resourceID: desk, action: 'read' }],
-    });
+    const read = { resourceType: 'appPage', resourceID: desk, action: 'read' };
+    expect((await api.get(`T/roles/${roleID}`)).body.role.assetPermissions).toMatchObject([read]);
+
+    await page.goto(`${cluster.baseURL}${path('/members')}`);
+    await page.getByRole('button', { name: 'Add a member' }).click();
+    await page.getByRole('textbox', { name: 'E-mail address' }).fill('only-pages@example.com');
+    await choose('Or only to use pages', 'Desk of the viewers');
+    await page.getByRole('dialog').getByRole('button', { name: 'Add', exact: true }).click();
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    const made = (await api.get('T/roles?search=Use%20Desk%20of%20the%20viewers')).body.roles;
+    expect(made).toMatchObject([{ rolePermissions: [], assetPermissions: [read] }]);
 
     const viewer = await aMember(cluster, { tenant, can: [] });
     await api.patch(`T/users/${viewer.id}/roles`, { roleIDs: [roleID] });
