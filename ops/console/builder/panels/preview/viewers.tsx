@@ -40,8 +40,9 @@ export function Viewers({ document, onChoose }: Pick<PanelProps, 'document' | 'o
           </ul>
         )}
         <Text size="xs" c="dimmed">
-          Questions of a run are answered by those who may answer them in the inbox; others read that the run waits. The
-          steps of a run are shown to those who may see its workflow.
+          Questions of a run are answered here by the viewers whom they name, forms without names by who started the
+          run, and all by those who may answer in the inbox. Who started the run and may not answer reads for whom it
+          waits. The steps of a run are shown to those who may see its workflow.
         </Text>
       </Stack>
     </section>
