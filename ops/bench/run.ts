@@ -25,6 +25,7 @@ import { p15 } from './p15-sweep.ts';
 import { p16 } from './p16-retention.ts';
 import { p17 } from './p17-many-tenants.ts';
 import { p18 } from './p18-map.ts';
+import { pages } from './pages.ts';
 import type { Row } from './row.ts';
 
 /** A row of several parts measures each in an environment of its own. */
@@ -54,6 +55,7 @@ const rows: Record<string, Row | readonly Row[]> = {
   HOLDS: holds,
   COSTS: costs,
   CONSOLE: consolePages,
+  PAGES: pages,
 };
 
 const { values, positionals } = parseArgs({
