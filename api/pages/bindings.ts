@@ -13,7 +13,7 @@ export interface Binding {
   inputValues: JsonObject;
   /** The position among the data sources of the page. */
   index: number;
-  /** What a binding of runs shows of each. */
+  /** The columns of a binding of runs. */
   runColumns: readonly RunColumn[];
 }
 

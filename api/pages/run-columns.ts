@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** What a page may show of a run. Inputs, results and messages of errors are none of it. */
+/** Columns of runs that a page may show. Inputs, results and messages of errors are none of it. */
 export const RunColumn = z.enum([
   'instanceID',
   'status',

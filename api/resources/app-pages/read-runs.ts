@@ -19,7 +19,7 @@ const REACHED = 1_000;
 
 const orDefault = <S extends z.ZodType>(schema: S) => z.preprocess((value) => value ?? undefined, schema);
 
-/** What a page may ask for. An expression without a value leaves it to the default. */
+/** Inputs that a page may give. An expression without a value leaves it to the default. */
 const Inputs = z.strictObject({
   status: z.preprocess((value) => value || undefined, RunStatus.optional()),
   offset: orDefault(NumberText(z.int().min(0).max(REACHED)).default(0)),

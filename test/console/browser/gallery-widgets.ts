@@ -38,7 +38,7 @@ export function everyWidget({ site, file }: { site: string; file: string }): Pie
     { x: 20, y: 5, r: 9 },
     { x: 15, y: 2, r: 3 },
   ];
-  const places = { datasets: [{ label: 'Places', data: points }] };
+  const spots = { datasets: [{ label: 'Places', data: points }] };
   return [
     {
       ...{ type: 'text', properties: { content: '## Orders\n\nOf **this** week', format: 'markdown' } },
@@ -96,8 +96,8 @@ export function everyWidget({ site, file }: { site: string; file: string }): Pie
     drawn('radar', sums),
     drawn('pie', sums),
     drawn('polarArea', sums),
-    drawn('scatter', places),
-    drawn('bubble', places),
+    drawn('scatter', spots),
+    drawn('bubble', spots),
     {
       type: 'vega-lite',
       properties: {

@@ -58,7 +58,7 @@ export function galleryTests(stage: () => Stage): void {
     expect(unseen.flat()).toEqual([]);
     for (const width of [1280, 400, 320]) {
       await page.setViewportSize({ width, height: 800 });
-      await expect.poll(() => page.evaluate<string[]>(OUT_OF_PLACE)).toEqual([]);
+      await expect.poll(() => page.evaluate<string[]>(MISPLACED)).toEqual([]);
     }
     await expectAccessible(page, { name: 'gallery', shows: 'All widgets' });
     expect(faults).toEqual([]);
@@ -105,16 +105,16 @@ export function galleryTests(stage: () => Stage): void {
     const data = /\/app-pages\/[^/]+\/data$/;
     await using routes = new AsyncDisposableStack();
     routes.defer(() => page.unrouteAll({ behavior: 'ignoreErrors' }));
-    const held = Promise.withResolvers<void>();
+    const gate = Promise.withResolvers<void>();
     await page.route(data, async (route) => {
-      await held.promise;
+      await gate.promise;
       await route.continue();
     });
     await go(path(`/pages/${id}`));
     await page.locator('section[aria-label="Old"][aria-busy="true"]').waitFor();
     await part('Not allowed').getByText('No listener sends events to this page').waitFor();
     await expectAccessible(page, { name: 'states-loading', shows: 'All states', schemes: ['light'] });
-    held.resolve();
+    gate.resolve();
     await part('Old').getByRole('cell', { name: '1' }).waitFor();
     await page.unroute(data);
     for (const name of ['table', 'list', 'timeline', 'chart', 'points', 'values'])
@@ -143,7 +143,7 @@ export function galleryTests(stage: () => Stage): void {
 }
 
 /** Sections that reach out of the page, have no size, or are wider within than they are. */
-const OUT_OF_PLACE = `[...document.querySelectorAll('section.page-widget')].filter((one) => {
+const MISPLACED = `[...document.querySelectorAll('section.page-widget')].filter((one) => {
   const { left, right, width, height } = one.getBoundingClientRect();
   return left < 0 || right > innerWidth || width < 40 || height < 1 || one.scrollWidth > one.clientWidth + 1;
 }).map((one) => one.ariaLabel)`;

@@ -19,7 +19,7 @@ const columns: Readonly<Record<string, string>> = {
   canRerun: 'Whether the viewer may run it again',
 };
 
-/** What a page shows of runs, and of which. */
+/** The columns of runs that a page shows, and the state that they have. */
 export function RunColumns({ source, set }: { source: Source; set: (part: Values) => void }) {
   const { runColumns, inputValues } = source;
   const chosen = Array.isArray(runColumns) ? runColumns.map(String) : [];
