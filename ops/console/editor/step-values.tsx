@@ -9,6 +9,7 @@ import { knownVariablesRead } from '../client/variables.ts';
 import { OfferedInCode } from '../code/offered.ts';
 import type { Kinds } from '../graph/kinds.ts';
 import { omittedOutputs, type Results } from '../testing/results.ts';
+import { line } from '../ui/line-help.tsx';
 import { isID } from '../ui/picked.ts';
 import { ValuesOfStep } from '../values/context.ts';
 import { ValueField } from '../values/field.tsx';
@@ -54,7 +55,7 @@ export function StepValues({ tenantID, draft, node, kinds, testID, tested, resul
   const values = useMemo(() => valuesAt(node.id, around, kinds, known), [node.id, around, kinds, known]);
   const isTested = testID !== undefined;
   const here = useMemo(
-    () => ({ values, isTested, onNeed, Field: ValueField, Fill: FillButton }),
+    () => ({ values, isTested, onNeed, Field: ValueField, Fill: FillButton, line }),
     [values, isTested, onNeed],
   );
   const offered = useMemo(() => ({ names: scopeOf(values) }), [values]);

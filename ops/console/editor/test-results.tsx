@@ -5,7 +5,6 @@ import { useEffect } from 'react';
 import { useLiveRun } from '../client/live-run.ts';
 import { hasEnded } from '../client/live-runs.ts';
 import type { NodeSteps } from '../client/run-steps.ts';
-import { stopRun } from '../client/stop-run.ts';
 import type { Run } from '../client/types.ts';
 import type { Tests } from '../testing/use-tests.ts';
 import { Status } from '../ui/status.tsx';
@@ -54,7 +53,9 @@ function TestResults({ tenantID, instanceID, isTest, onRun }: Props) {
   useEffect(() => {
     if (run) onRun(run);
   }, [run, onRun]);
-  const stop = useMutation({ mutationFn: () => stopRun({ tenantID, instanceID }) });
+  const stop = useMutation({
+    mutationFn: async () => (await import('../client/stop-run.ts')).stopRun({ tenantID, instanceID }),
+  });
   if (!run) return null;
   return (
     <span className="last-test">

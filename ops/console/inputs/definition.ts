@@ -18,10 +18,6 @@ const named = {
 
 const ID = 'id:';
 
-function startOf(noun: string): string {
-  return /^[aeiou]/.test(noun) ? 'An' : 'A';
-}
-
 /** The types of inputs in words; one that names something says what. */
 export const types: readonly Choice[] = [
   { value: 'string', label: 'Text' },
@@ -34,7 +30,7 @@ export const types: readonly Choice[] = [
   { value: 'array', label: 'List' },
   { value: 'object', label: 'Object' },
   { value: 'any', label: 'Any' },
-  ...Object.entries(named).map(([type, noun]) => ({ value: `${ID}${type}`, label: `${startOf(noun)} ${noun}` })),
+  ...Object.entries(named).map(([type, noun]) => ({ value: `${ID}${type}`, label: `A ${noun}` })),
 ];
 
 export function typeOf({ type = 'any', reference }: Definition): string {

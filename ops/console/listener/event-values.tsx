@@ -4,6 +4,7 @@ import type { Shape } from '#shared/workflow/nodes/results.ts';
 import { eventRead, eventsRead, type ListenerIDs } from '../client/listeners.ts';
 import type { Schemas } from '../client/types.ts';
 import { OfferedInCode } from '../code/offered.ts';
+import { line } from '../ui/line-help.tsx';
 import { ValuesOfStep } from '../values/context.ts';
 import { ValueField } from '../values/field.tsx';
 import { FillButton } from '../values/fill-button.tsx';
@@ -49,7 +50,14 @@ export function EventValues({ ids, children }: { ids: ListenerIDs; children: Rea
 export function ValuesOfEvent({ event, children }: { event?: RecordedEvent | undefined; children: ReactNode }) {
   const values = useMemo(() => valuesOf(event), [event]);
   const here = useMemo(
-    () => ({ values, isTested: event !== undefined, onNeed: () => undefined, Field: ValueField, Fill: FillButton }),
+    () => ({
+      values,
+      isTested: event !== undefined,
+      onNeed: () => undefined,
+      Field: ValueField,
+      Fill: FillButton,
+      line,
+    }),
     [values, event],
   );
   const offered = useMemo(() => ({ names: scopeOf(values) }), [values]);

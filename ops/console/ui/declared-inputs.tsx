@@ -89,15 +89,10 @@ export function InputFields({
     onChange(Object.keys(all).length > 0 ? all : undefined);
   };
   const here = useContext(ValuesOfStep);
-  const empty = inputs.flatMap(({ key }) => (value[key] === undefined ? [key] : []));
   return (
     <Fieldset legend={label} p="xs" disabled={disabled}>
       <Stack gap="sm">
-        {here?.Fill && root !== undefined && !disabled && empty.length > 0 && (
-          <div>
-            <here.Fill values={here.values} keys={empty} onFill={(found) => onChange({ ...value, ...found })} />
-          </div>
-        )}
+        {here?.Fill && root && !disabled && <here.Fill values={here.values} {...{ inputs, value, onChange }} />}
         {description && <Text size="xs">{description}</Text>}
         {inputs.map((input) => (
           <OrExpression

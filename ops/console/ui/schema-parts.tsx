@@ -1,12 +1,12 @@
 import { composePaths, findUISchema, type JsonSchema, type UISchemaElement } from '@jsonforms/core';
 import { JsonFormsDispatch, useJsonForms } from '@jsonforms/react';
 import { Button, Fieldset, Group, Stack } from '@mantine/core';
-import { useMemo, useState } from 'react';
+import { useContext, useMemo, useState } from 'react';
+import { ValuesOfStep } from '../values/context.ts';
 import type { Drawn } from './drawn.ts';
 import { hasFault } from './schema-faults.ts';
 import { Box, Fault, Hint } from './schema-layouts.tsx';
 import { itemsOf, type Layout, layoutOf, propertiesOf, type Schema } from './schema-shape.ts';
-import { Words } from './words.tsx';
 
 /** An object in a form: a group of its fields. */
 export function ObjectControl(control: Drawn) {
@@ -30,9 +30,9 @@ export function ListControl(control: Drawn) {
   // Fields keep what is typed, so they begin anew where items have moved.
   const [moves, setMoves] = useState(0);
   const described = itemsOf(schema) ?? {};
-  // Three fields are a line that reads as a sentence, which help in each of them would break.
-  const isLine = isFlat(described) && shownOf(described).length === 3;
-  const items = useMemo(() => (isLine ? withoutHelp(described) : described), [isLine, described]);
+  const line = useContext(ValuesOfStep)?.line;
+  const bare = useMemo(() => line?.bare(described), [line, described]);
+  const items = bare ?? described;
   const layout = useLayout(control, items, isFlat(items) ? 'HorizontalLayout' : 'VerticalLayout');
   const rows: readonly unknown[] = Array.isArray(value) ? value : [];
   const put = (next: readonly unknown[]) => onChange(next.length > 0 ? next : undefined);
@@ -44,12 +44,13 @@ export function ListControl(control: Drawn) {
     <Fieldset legend={label} p="xs" disabled={disabled}>
       <Stack gap="xs">
         <Hint text={description} />
-        {isLine && rows.length > 0 && <Help of={described} />}
+        {bare && line && <line.Help of={described} />}
         {rows.map((row, index) => (
           <Item
             // biome-ignore lint/suspicious/noArrayIndexKey: items have no key but their place
             key={`${moves} ${index}`}
-            {...{ layout, index, label, isLine }}
+            {...{ layout, index, label }}
+            isLine={bare !== undefined}
             of={items}
             path={composePaths(path, `${index}`)}
             isEnabled={!disabled}
@@ -88,7 +89,7 @@ function Item({ layout, of, path, isEnabled, index, label, isLine, onUp, onRemov
       aria-label={`${label}, ${index + 1}`}
     >
       <Inside schema={of} {...{ layout, path, isEnabled }} />
-      <Group gap={4} wrap="nowrap" className="item-buttons">
+      <Group gap={4} wrap="nowrap">
         <Button
           size="compact-xs"
           variant="default"
@@ -104,30 +105,6 @@ function Item({ layout, of, path, isEnabled, index, label, isLine, onUp, onRemov
       </Group>
     </fieldset>
   );
-}
-
-/** What the fields of a line are for, behind a click. */
-function Help({ of }: { of: Schema }) {
-  const told = shownOf(of).filter(([, { description }]) => description !== undefined);
-  return (
-    <details className="note">
-      <summary>How it is written</summary>
-      {told.map(([name, { title, description }]) => (
-        <div key={name}>
-          <strong>{String(title ?? name)}</strong>: <Words text={String(description)} />
-        </div>
-      ))}
-    </details>
-  );
-}
-
-function shownOf(items: Schema) {
-  return Object.entries(propertiesOf(items)).filter(([, { deprecated }]) => deprecated !== true);
-}
-
-function withoutHelp(items: Schema): Schema {
-  const bare = Object.entries(propertiesOf(items)).map(([name, { description: _, ...field }]) => [name, field]);
-  return { ...items, properties: Object.fromEntries(bare) } as Schema;
 }
 
 /** The layout of one object: what its control names as `detail`, else all its fields. */

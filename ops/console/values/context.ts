@@ -1,4 +1,5 @@
 import { type ComponentType, createContext, type ReactNode } from 'react';
+import type { Schema } from '../ui/schema-shape.ts';
 import type { Syntax } from './path.ts';
 import type { Values } from './value.ts';
 
@@ -23,9 +24,10 @@ export interface NowProps {
 
 export interface FillProps {
   values: Values;
-  /** The inputs that have no value yet. */
-  keys: readonly string[];
-  onFill: (expressions: Readonly<Record<string, string>>) => void;
+  inputs: readonly { key: string }[];
+  /** Those that are given already. */
+  value: Readonly<Record<string, unknown>>;
+  onChange: (value: Readonly<Record<string, unknown>>) => void;
 }
 
 /** The values that fields of a step can name. */
@@ -43,6 +45,8 @@ export interface ValuesHere {
   Now?: ComponentType<NowProps>;
   /** Draws what fills inputs with values of the same names; absent: nothing does. */
   Fill?: ComponentType<FillProps>;
+  /** How items of a few fields stand in one line; absent: each field has its help. */
+  line?: { bare: (items: Schema) => Schema | undefined; Help: ComponentType<{ of: Schema }> };
 }
 
 /** For all fields within that take templates or code; absent where none can be named. */
