@@ -166,6 +166,7 @@ export function listenerTests(stage: () => Stage): void {
     const client = cluster.as(tenant.creator).in(tenant);
     const { id: workflowID } = await aWorkflow(cluster, {
       ...{ tenant, title: 'Started by GitHub' },
+      options: { inputDefinitions: [{ key: 'branch', type: 'string', required: true }] },
       ...graph({ start: { type: 'start' }, end: { type: 'end' } }, ['start>end']),
     });
     const title = `Pushes ${Date.now()}`;
@@ -183,6 +184,7 @@ export function listenerTests(stage: () => Stage): void {
     expect(secret).toMatch(/^[0-9a-f]{64}$/);
     await page.getByRole('combobox', { name: 'Workflow' }).fill('Started by');
     await page.getByRole('option', { name: 'Started by GitHub' }).click();
+    await page.getByRole('textbox', { name: 'branch' }).fill('{{event.body.ref}}');
     await expectAccessible(page, { name: 'webhook-new', shows: 'Make up a secret' });
     const sent: string[] = [];
     page.on('request', (request) => {
@@ -202,6 +204,8 @@ export function listenerTests(stage: () => Stage): void {
     await page.getByRole('row', { name: /Done/ }).waitFor();
     const { body: runs } = await client.get(`T/workflows/instances?workflowID=${workflowID}`);
     expect(runs.instances).toHaveLength(1);
+    const run = await client.get(`T/workflows/instances/${runs.instances[0].instanceID}`);
+    expect(run.body.input).toEqual({ branch: 'main' });
   });
 
   test('events are shown as they come, the listener is deactivated, and its settings are a form', async () => {

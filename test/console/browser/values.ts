@@ -214,13 +214,16 @@ export function valueTests(stage: () => Stage): void {
       });
     const { dataQueryID } = made.body.dataQuery as { dataQueryID: string };
     const graph = chain({ fetch: { title: 'Fetch', type: 'dataQuery', dataQueryID } });
-    const options = { inputDefinitions: [{ key: 'orderID', type: 'number' as const }] };
+    const options = { inputDefinitions: [{ key: 'orderID', type: 'number' as const }, ...inputDefinitions] };
     const workflow = await aWorkflow(cluster, { tenant, title: 'Gives values', ...graph, options });
     await go(path(`/workflows/${workflow.id}`));
     await page.getByText('Steps as a list').click();
     await page.getByRole('button', { name: 'Fetch', exact: true }).click();
     const least = page.getByRole('textbox', { name: 'least' });
     const mode = page.getByRole('radiogroup', { name: 'How least is given' });
+    await page.getByRole('button', { name: 'Fill by name (1)' }).click();
+    await expect.poll(() => least.inputValue()).toBe('{{ctx.input.least}}');
+    await least.fill('');
     await page.getByRole('button', { name: 'Insert a value into least' }).click();
     await page.getByRole('textbox', { name: 'Find a value' }).fill('orderid');
     await page.getByRole('textbox', { name: 'Find a value' }).press('Enter');
