@@ -4,7 +4,6 @@ import type { Shape } from '#shared/workflow/nodes/results.ts';
 import { eventRead, eventsRead, type ListenerIDs } from '../client/listeners.ts';
 import type { Schemas } from '../client/types.ts';
 import { OfferedInCode } from '../code/offered.ts';
-import { line } from '../ui/line-help.tsx';
 import { ValuesOfStep } from '../values/context.ts';
 import { ValueField } from '../values/field.tsx';
 import { FillButton } from '../values/fill-button.tsx';
@@ -56,7 +55,6 @@ export function ValuesOfEvent({ event, children }: { event?: RecordedEvent | und
       onNeed: () => undefined,
       Field: ValueField,
       Fill: FillButton,
-      line,
     }),
     [values, event],
   );
