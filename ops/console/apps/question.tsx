@@ -26,7 +26,9 @@ export function Question({ questionID, isGone = false }: QuestionProps) {
     mutationFn: answer,
     onSettled: () =>
       Promise.all(
-        ['request', 'page-question', 'page-questions'].map((key) => queries.invalidateQueries({ queryKey: [key] })),
+        ['request', 'requests', 'page-question', 'page-questions'].map((key) =>
+          queries.invalidateQueries({ queryKey: [key] }),
+        ),
       ),
   });
   const { data: request, refetch } = read;

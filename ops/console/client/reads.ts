@@ -86,6 +86,17 @@ export function requestsRead(tenantID: string, page = 1) {
   });
 }
 
+/** The open questions of a run that the caller may answer. The number of the last event tells that there may be others. */
+export function questionsOfRunRead(tenantID: string, instanceID: string, seq: number) {
+  return queryOptions({
+    queryKey: ['requests', tenantID, 'run', instanceID, seq],
+    queryFn: async () => {
+      const params = { path: { tenantID }, query: { status: 'PENDING', instanceID, pageSize: QUESTIONS } } as const;
+      return (await body(rest.GET('/api/v1/tenants/{tenantID}/workflows/data-collection', { params }))).requests;
+    },
+  });
+}
+
 export function requestRead(tenantID: string, collectionRequestID: string) {
   return queryOptions({
     queryKey: ['request', tenantID, collectionRequestID],

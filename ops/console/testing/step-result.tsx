@@ -10,6 +10,7 @@ import { Status } from '../ui/status.tsx';
 import { Ago } from '../ui/time.tsx';
 import { OUTDATED } from './outdated.ts';
 import type { StepResult as Result } from './results.ts';
+import { WaitingQuestion } from './waiting-question.tsx';
 
 interface Props {
   tenantID: string;
@@ -62,9 +63,7 @@ export function StepResult({ tenantID, title, result, isOutdated, exits, onSelec
         </Link>
       </Group>
       <Remarks tenantID={tenantID} last={step.last} />
-      {step.status === 'SUSPENDED' && (
-        <Text size="sm">It waits, and the test with it. What it waits for, the run says.</Text>
-      )}
+      {step.status === 'SUSPENDED' && <WaitingQuestion key={step.key} tenantID={tenantID} run={run} step={step} />}
       {step.last.error && <StepError tenantID={tenantID} error={step.last.error} title={title} />}
       <div className="step-sides">
         <section aria-label="Input">

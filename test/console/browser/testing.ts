@@ -131,7 +131,7 @@ export function testingTests(stage: () => Stage): void {
     stage().faults.splice(0);
   });
 
-  test('a step in a loop is run for the first item, up to it and alone; a test that waits for a person is stopped', async () => {
+  test('a step in a loop is run for the first item, up to it and alone; a test that waits for a person is answered in place, or stopped', async () => {
     const { page, cluster, tenant, go, path } = stage();
     const steps = graph(
       {
@@ -168,6 +168,12 @@ export function testingTests(stage: () => Stage): void {
     expect(await page.locator('.react-flow__node').getByText('Cancelled').count()).toBe(0);
 
     await page.locator('.react-flow__node[data-id="ask"]').click();
+    await panel.getByRole('button', { name: 'Run to here' }).click();
+    await panel.getByRole('tab', { name: 'Result Waiting' }).waitFor();
+    await panel.getByRole('heading', { name: 'Ask' }).first().hover();
+    await expectAccessible(page, { name: 'step-question', shows: 'Accept' });
+    await panel.getByRole('button', { name: 'Accept' }).click();
+    await panel.getByRole('tab', { name: 'Result Success' }).waitFor();
     await panel.getByRole('button', { name: 'Run to here' }).click();
     await panel.getByRole('tab', { name: 'Result Waiting' }).waitFor();
     await page.getByRole('button', { name: 'Stop the test' }).click();

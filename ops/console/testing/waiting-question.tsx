@@ -1,0 +1,30 @@
+import { Text } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { Question } from '../apps/question.tsx';
+import { useMay } from '../client/may.ts';
+import { questionsOfRunRead } from '../client/reads.ts';
+import type { Step } from '../client/run-steps.ts';
+import type { Run } from '../client/types.ts';
+
+interface Props {
+  tenantID: string;
+  run: Run;
+  step: Step;
+}
+
+/** What a step of a test waits for. A question that the caller may answer is answered here, so that nobody has to leave the editor. */
+export function WaitingQuestion({ tenantID, run: { instanceID, waitReason }, step }: Props) {
+  const may = useMay();
+  const { data } = useQuery({
+    ...questionsOfRunRead(tenantID, instanceID, step.last.seq),
+    enabled: may('workflow.execute'),
+  });
+  const path = JSON.stringify(step.frame);
+  const asked = data?.find(({ nodeID, frame }) => nodeID === step.nodeID && JSON.stringify(frame) === path);
+  if (asked) return <Question questionID={asked.collectionRequestID} />;
+  return (
+    <Text size="sm">
+      It waits, and the test with it{waitReason ? `: ${waitReason.message}.` : '. What it waits for, the run says.'}
+    </Text>
+  );
+}
