@@ -16,6 +16,7 @@ import { type Page, pages } from '../shell/pages.ts';
 import { SchemeSwitch, schemes } from '../shell/scheme.tsx';
 import { CreateHere } from '../ui/create-here.ts';
 import { Icon } from '../ui/icon.tsx';
+import { useLeaving } from '../ui/leaving.ts';
 import { NewPageContext } from '../ui/new-page-dialog.tsx';
 import { Problem } from '../ui/problem.tsx';
 
@@ -125,8 +126,15 @@ export function Shell() {
           </CreateHere>
         </AppShell.Main>
       </AppShell>
+      <Leaving />
     </>
   );
+}
+
+/** Before a page with unsaved changes is left. */
+function Leaving() {
+  const asked = useLeaving();
+  return asked && <asked.Dialog save={asked.save} onAnswer={asked.onAnswer} />;
 }
 
 /** The stored value is read before the first drawing, so that nothing moves. */

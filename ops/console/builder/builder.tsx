@@ -45,9 +45,9 @@ export function Builder({ tenantID, stored, onReload }: Props) {
   const { value: document, change, put, restart, moves, undo } = useUndo(() => unsaved?.document ?? stored.document);
   const saving = useSave({ tenantID, stored, document, restored: unsaved });
   const { base, isDirty, save, theirs } = saving;
-  useUnsaved(isDirty);
   const may = useMay(`${document.kind === 'app-page' ? 'appPage' : 'dashboard'}:${document.id}`);
   const mayChange = may(document.kind === 'app-page' ? 'appPage.update' : 'dashboard.update');
+  useUnsaved(isDirty, mayChange ? saving.saved : undefined);
   useOpenBuilder({ document, mayChange, edit: put });
   const [width, setWidth] = useState<Width>(() => (window.innerWidth < 640 ? 'phone' : 'desktop'));
   const [screen, setScreen] = useState<Screen>('lg');

@@ -52,6 +52,8 @@ export function useSave({ tenantID, stored, document, restored }: Needs) {
     error: save.error instanceof ChangedMeanwhile ? null : save.error,
     theirs,
     save: (isDraft?: boolean) => save.mutate({ isDraft }),
+    /** The same, for what waits for it. */
+    saved: () => save.mutateAsync({}),
     /** Saves over what another person has saved. A page that was to be published is published by it. */
     overwrite: (over: StoredPage) => save.mutate({ over, isDraft: save.variables?.isDraft }),
     /** Goes on from another stored version; what is edited stays. */

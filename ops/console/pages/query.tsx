@@ -95,7 +95,6 @@ function Query({ ids, query, form }: { ids: QueryIDs; query: DataQuery; form: Fo
   const run = runsDraft ? draft.run : may('dataquery.execute') ? runSaved : undefined;
   const mayExplain = hasPlan && may('dataquery.test') && may('dataquery.read');
   const explain = runsDraft ? draft.explain : (args: object) => explainDataQuery(ids, args);
-  useUnsaved(isDirty);
   const save = useMutation({
     mutationFn: async () => {
       await saveDataQuery(ids, { dataQueryOptions: whole });
@@ -108,6 +107,7 @@ function Query({ ids, query, form }: { ids: QueryIDs; query: DataQuery; form: Fo
       void queries.invalidateQueries({ queryKey: ['data-queries', ids.tenantID] });
     },
   });
+  useUnsaved(isDirty, may('dataquery.update') ? () => save.mutateAsync() : undefined);
   return (
     <>
       <PageTitle
