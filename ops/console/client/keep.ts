@@ -6,3 +6,12 @@ export function keep(key: string, text: string, store: Storage = sessionStorage)
     // It is remembered as long as the page is.
   }
 }
+
+/** A browser that keeps nothing has nothing to forget. */
+export function forget(key: string, store: Storage = sessionStorage): void {
+  try {
+    store.removeItem(key);
+  } catch {
+    // As above.
+  }
+}

@@ -19,6 +19,8 @@ export interface KeptSession extends Session {
 }
 
 const KEY = 'gantry.session';
+/** How the names begin under which the browser keeps drafts that are not saved: the address of their author follows. */
+export const DRAFTS = 'gantry.draft.';
 /** Before the token ends: long enough for a request that is on its way. */
 const AHEAD_MS = 120_000;
 /** Below the time in which the built-in sign-in accepts a refresh token again: an answer may have been lost. */

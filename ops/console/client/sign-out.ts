@@ -1,7 +1,8 @@
 import { queryOptions } from '@tanstack/react-query';
 import { useSyncExternalStore } from 'react';
+import { forget } from './keep.ts';
 import { body, rest } from './rest.ts';
-import { endSession, getSession } from './session.ts';
+import { DRAFTS, endSession, getSession } from './session.ts';
 
 /** Where users sign in. */
 export const signInRead = queryOptions({
@@ -26,10 +27,17 @@ export async function signOut(): Promise<void> {
   fail(undefined);
   try {
     if (getSession()?.renewal.kind === 'provider') await endSessionOfBrowser();
+    dropDrafts();
     endSession();
   } catch (error) {
     fail(new Error('You are still signed in, since the server did not end your sign-in.', { cause: error }));
   }
+}
+
+/** The next person at this browser must not find what was not saved. */
+function dropDrafts(): void {
+  const own = `${DRAFTS}${getSession()?.email ?? ''} `;
+  for (const key of Object.keys(localStorage).filter((one) => one.startsWith(own))) forget(key, localStorage);
 }
 
 async function endSessionOfBrowser(): Promise<void> {

@@ -3,7 +3,7 @@ import '../plan/plan.css';
 import '../testing/testing.css';
 import { Button } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { lazy, Suspense, useMemo, useState } from 'react';
+import { type ComponentProps, lazy, Suspense, useMemo, useState } from 'react';
 import { installedWith } from '../client/installed.ts';
 import { useMay } from '../client/may.ts';
 import { APIError } from '../client/rest.ts';
@@ -18,11 +18,13 @@ import { Problem } from '../ui/problem.tsx';
 import { useUnsaved } from '../ui/unsaved.ts';
 import { bodyOf, draftOf, faultsOf, nameIn, optionFaultsOf, optionsOf, partBody } from './draft.ts';
 import { EditorHead, type HeadDialog } from './head.tsx';
+import { dropDraft, type KeptDraft } from './kept-draft.ts';
 import { useLastTest } from './last-test.ts';
 import type { Proposed } from './marks.ts';
 import { useOpenWorkflow } from './open-workflow.ts';
 import { PausedSince, useResume } from './pause.tsx';
 import { Studio } from './studio.tsx';
+import { useKeptDraft } from './use-kept-draft.ts';
 import { useUndo } from './use-undo.tsx';
 
 const WhatWasInstalled = lazy(() => import('./installed.tsx').then(({ WhatWasInstalled: one }) => ({ default: one })));
@@ -32,6 +34,7 @@ const WorkflowSettings = lazy(() =>
 );
 const TestDialog = lazy(() => import('../testing/test-dialog.tsx').then(({ TestDialog: one }) => ({ default: one })));
 const PlanDialog = lazy(() => import('../plan/plan-dialog.tsx').then(({ PlanDialog: one }) => ({ default: one })));
+const Restore = lazy(() => import('./restore.tsx').then(({ Restore: one }) => ({ default: one })));
 const HeadDialogs = lazy(() => import('./head-dialogs.tsx').then(({ HeadDialogs: one }) => ({ default: one })));
 
 type Workflow = Schemas['Workflow'];
@@ -60,7 +63,6 @@ export function Editor({ tenantID, workflow, kinds, step, run, onReload }: Props
   const [dialog, setDialog] = useState<HeadDialog>();
   const [plan, setPlan] = useState<Plan>();
   const isDirty = draft !== saved || title !== base.title;
-  useUnsaved(isDirty);
 
   const save = useMutation({
     onMutate: () => draft,
@@ -99,6 +101,12 @@ export function Editor({ tenantID, workflow, kinds, step, run, onReload }: Props
   const resume = useResume(ids, noteChange);
   const starters = useQuery({ ...workflowUsageRead(ids), refetchOnWindowFocus: false }).data?.listeners ?? [];
   const mayChange = useMay(`workflow:${workflow.id}`)('workflow.update');
+  useUnsaved(isDirty, () => save.mutateAsync({ isDraft: true }));
+  const { found, decided } = useKeptDraft({ workflow, isDirty, versionNumber: base.versionNumber, title, draft });
+  const reload = () => {
+    dropDraft(workflow.id);
+    return onReload();
+  };
   const [testID, noteTest] = useLastTest(workflow.id, run);
   // Safe: the assistant has made it of the draft that this editor has given.
   const proposal = useProposal(workflow.id) as Proposed | undefined;
@@ -111,6 +119,13 @@ export function Editor({ tenantID, workflow, kinds, step, run, onReload }: Props
   const take: typeof change = (next) => {
     change(next);
     setTaken(taken + 1);
+  };
+  const restore = ({ versionNumber, ...kept }: KeptDraft) => {
+    take(() => kept.draft);
+    setTitle(kept.title);
+    // If another version was saved since, saving says so.
+    noteChange({ versionNumber });
+    decided();
   };
   useOpenWorkflow({ workflow: base, title, draft, kinds, issues, mayChange, results: tests.results, onTake: take });
   return (
@@ -130,10 +145,11 @@ export function Editor({ tenantID, workflow, kinds, step, run, onReload }: Props
       />
       <div className="said">
         <Installed {...ids} />
+        <Found {...{ found, mayChange }} versionNumber={base.versionNumber} onRestore={restore} onDiscard={decided} />
         {base.pausedAt && <PausedSince workflowID={workflow.id} pausedAt={base.pausedAt} resume={resume} />}
         {refused?.code === 'PRECONDITION_FAILED' ? (
           <Conflict
-            onTheirs={onReload}
+            onTheirs={reload}
             onMine={() => save.mutate({ isDraft: true, over: refused.versionNumber ?? base.versionNumber })}
           />
         ) : (
@@ -161,7 +177,7 @@ export function Editor({ tenantID, workflow, kinds, step, run, onReload }: Props
       />
       <Suspense>
         {dialog === 'versions' && (
-          <Versions ids={ids} isDirty={isDirty} onReload={onReload} onClose={() => setDialog(undefined)} />
+          <Versions ids={ids} isDirty={isDirty} onReload={reload} onClose={() => setDialog(undefined)} />
         )}
         {dialog === 'settings' && (
           <WorkflowSettings
@@ -222,6 +238,21 @@ function Installed(ids: { tenantID: string; workflowID: string }) {
   return (
     <Suspense>
       <WhatWasInstalled {...ids} />
+    </Suspense>
+  );
+}
+
+interface FoundProps extends Omit<ComponentProps<typeof Restore>, 'found'> {
+  found: KeptDraft | undefined;
+  mayChange: boolean;
+}
+
+/** Changes of an earlier visit that are not saved. */
+function Found({ found, mayChange, ...props }: FoundProps) {
+  if (!found || !mayChange) return null;
+  return (
+    <Suspense>
+      <Restore {...props} found={found} />
     </Suspense>
   );
 }

@@ -158,6 +158,39 @@ export function workflowTests(stage: () => Stage): void {
     forgetRefusals(stage(), 412);
   });
 
+  test('changes that are left unsaved are asked about, offered again on the next visit, and saved on the way out', async () => {
+    const { cluster, page, go, path, tenant } = stage();
+    const title = `Left ${newID().slice(-12)}`;
+    const workflow = await aWorkflow(cluster, { tenant, title, ...chain() });
+    await go(path(`/workflows/${workflow.id}`));
+    const field = page.getByRole('textbox', { name: 'Title', exact: true });
+    const leave = page.getByRole('navigation').getByRole('link', { name: 'Runs' });
+    const dialog = page.getByRole('dialog');
+    await field.fill(`${title} again`);
+    await leave.click();
+    await expectAccessible(page, { name: 'editor-leave', shows: 'Save and leave' });
+    await dialog.getByRole('button', { name: 'Stay' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    expect(await field.inputValue()).toBe(`${title} again`);
+    await leave.click();
+    await dialog.getByRole('button', { name: 'Leave without saving' }).click();
+    await page.getByRole('heading', { name: 'Runs', exact: true }).waitFor();
+
+    await go(path(`/workflows/${workflow.id}`));
+    await expectAccessible(page, { name: 'editor-restore', shows: 'Restore your unsaved changes' });
+    expect(await field.inputValue()).toBe(title);
+    await page.getByRole('button', { name: 'Restore your unsaved changes' }).click();
+    expect(await field.inputValue()).toBe(`${title} again`);
+    await leave.click();
+    await dialog.getByRole('button', { name: 'Save and leave' }).click();
+    await page.getByRole('heading', { name: 'Runs', exact: true }).waitFor();
+    const { body } = await cluster.as(tenant.creator).in(tenant).get(`T/workflows/${workflow.id}`);
+    expect(body.workflow).toMatchObject({ title: `${title} again`, versionNumber: 2 });
+    await go(path(`/workflows/${workflow.id}`));
+    await page.getByText('Version 2, a draft').waitFor();
+    expect(await page.getByText('Restore your unsaved changes').count()).toBe(0);
+  });
+
   test('a workflow is found, cloned and deleted after a question', async () => {
     const { cluster, page, go, path, tenant } = stage();
     // No other has the title, also in a second try.
