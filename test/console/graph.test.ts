@@ -10,9 +10,11 @@ import {
   withPositions,
   withStep,
 } from '#ops/console/editor/edits.ts';
+import { drawingOf } from '#ops/console/graph/drawing.ts';
 import { exitOfEdge, exitsOf, onwardExits, shownExits } from '#ops/console/graph/exits.ts';
 import { type Kind, kindsFor, kindWords } from '#ops/console/graph/kinds.ts';
 import { HEIGHT, layoutOf, WIDTH } from '#ops/console/graph/lay-out.ts';
+import { openExits } from '#ops/console/graph/open-exits.ts';
 import { bodiesOf, mayConnect } from '#ops/console/graph/shape.ts';
 import { sqlLine, summaryOf } from '#ops/console/graph/summary.ts';
 import type { NodeDefinition } from '#shared/workflow/nodes/define-node.ts';
@@ -30,6 +32,26 @@ describe('exits', () => {
       const drawn = exitsOf(kinds[name], defaultValue as Record<string, unknown>).map(({ id }) => id);
       expect(drawn.toSorted()).toEqual([...own].toSorted());
     }
+  });
+
+  test('with which runs would fail are told, unless no run leaves by them', () => {
+    const open = (step: object, ways: string[] = []) =>
+      openExits(draft({ step, end: 'end' }, ways), kinds).map(({ exit }) => exit);
+    expect(open({ type: 'approval' }, ['step.approved>end'])).toEqual(['rejected', 'expired']);
+    expect(open({ type: 'approval', expiryMinutes: 0 })).toEqual(['rejected']);
+    expect(open({ type: 'approval', onTimeout: 'fail' }, ['step.rejected>end'])).toEqual([]);
+    expect(open({ type: 'approval', isDisabled: true })).toEqual([]);
+    expect(open({ type: 'waitForEvent' })).toEqual(['expired']);
+    expect(open({ type: 'dataCollection', timeoutHandle: 'late' })).toEqual(['late']);
+    expect(open({ type: 'dataCollection', timeoutHandle: 'late' }, ['step.late>end'])).toEqual([]);
+    expect(open({ type: 'condition', branches: [{ id: 'yes', conditions: [] }] })).toEqual([]);
+  });
+
+  test('that lead back to the step around a body are known as such, since their edges are not drawn', () => {
+    const steps = { start: 'start', each: 'loop', ask: 'approval', log: 'log' };
+    const ways = ['start>each', 'each.loop>ask', 'ask.approved>log', 'ask.rejected>each', 'log>each'];
+    const ofAsk = drawingOf(draft(steps, ways), kinds).exits.get('ask')?.card ?? [];
+    expect(ofAsk.filter(({ isReturn }) => isReturn).map(({ id }) => id)).toEqual(['rejected']);
   });
 
   test('follow branches, cases and the exit without an answer, with their names, that of errors last', () => {

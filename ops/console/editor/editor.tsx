@@ -10,6 +10,7 @@ import { APIError } from '../client/rest.ts';
 import type { Issue, Schemas } from '../client/types.ts';
 import { saveWorkflow, workflowUsageRead } from '../client/workflows.ts';
 import type { Kinds } from '../graph/kinds.ts';
+import { openExits } from '../graph/open-exits.ts';
 import { useProposal } from '../open-page/open-page.ts';
 import type { Plan } from '../plan/planned.ts';
 import { useTests } from '../testing/use-tests.ts';
@@ -61,6 +62,7 @@ export function Editor({ tenantID, workflow, kinds, step, run, onReload }: Props
   const { value: draft, change, moves, undo } = useUndo(() => draftOf(workflow));
   const [saved, setSaved] = useState(draft);
   const [dialog, setDialog] = useState<HeadDialog>();
+  const [shownStep, showStep] = useState<{ id: string }>();
   const [plan, setPlan] = useState<Plan>();
   const isDirty = draft !== saved || title !== base.title;
 
@@ -100,6 +102,7 @@ export function Editor({ tenantID, workflow, kinds, step, run, onReload }: Props
   const noteChange = (next: Partial<Workflow>) => setBase((before) => ({ ...before, ...next }));
   const resume = useResume(ids, noteChange);
   const starters = useQuery({ ...workflowUsageRead(ids), refetchOnWindowFocus: false }).data?.listeners ?? [];
+  const open = useMemo(() => openExits(draft, kinds), [draft, kinds]);
   const mayChange = useMay(`workflow:${workflow.id}`)('workflow.update');
   useUnsaved(isDirty, () => save.mutateAsync({ isDraft: true }));
   const { found, decided } = useKeptDraft({ workflow, isDirty, versionNumber: base.versionNumber, title, draft });
@@ -139,7 +142,7 @@ export function Editor({ tenantID, workflow, kinds, step, run, onReload }: Props
         isSaving={save.isPending}
         hasEvents={starters.length > 0}
         onTest={() => tests.ask({ kind: 'all' })}
-        onSave={({ isDraft }) => save.mutate({ isDraft })}
+        onSave={({ isDraft }) => (isDraft || open.length === 0 ? save.mutate({ isDraft }) : setDialog('open exits'))}
         onOpen={setDialog}
         onResume={() => resume.mutate()}
       />
@@ -172,6 +175,7 @@ export function Editor({ tenantID, workflow, kinds, step, run, onReload }: Props
         onPlanClose={() => setPlan(undefined)}
         isReadOnly={!mayChange}
         opened={step}
+        sought={shownStep}
         run={run}
         onChange={change}
       />
@@ -223,6 +227,11 @@ export function Editor({ tenantID, workflow, kinds, step, run, onReload }: Props
             savedVersion={savedVersion}
             nameOf={(id) => nameIn(draft, id)}
             onPublish={() => save.mutateAsync({ isDraft: false })}
+            open={open}
+            onShow={(id) => {
+              showStep({ id });
+              setDialog(undefined);
+            }}
             onChanged={noteChange}
             onClose={() => setDialog(undefined)}
           />

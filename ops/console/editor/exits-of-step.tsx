@@ -2,18 +2,9 @@ import { ActionIcon, Button, Group, Select, Stack, Text } from '@mantine/core';
 import { useMemo, useState } from 'react';
 import { exitOfEdge, exitsOf, type ShownExit, shownExits } from '../graph/exits.ts';
 import type { Kinds } from '../graph/kinds.ts';
-import { connectionsOf } from '../graph/shape.ts';
+import { bodiesAround, bodiesOf, connectionsOf } from '../graph/shape.ts';
 import { Icon } from '../ui/icon.tsx';
-import {
-  type Draft,
-  type DraftEdge,
-  type DraftNode,
-  nameIn,
-  nameOf,
-  withEdge,
-  withExit,
-  withoutEdge,
-} from './draft.ts';
+import { type Draft, type DraftEdge, type DraftNode, nameIn, withEdge, withExit, withoutEdge } from './draft.ts';
 import type { Where } from './edits.ts';
 
 interface Props {
@@ -60,7 +51,7 @@ function Exit({
   return (
     <div className="exit-row">
       <Group gap={6} wrap="nowrap" justify="space-between">
-        <Text size="sm" c={exit.isRefused ? 'var(--bad)' : 'dimmed'} className="clip">
+        <Text size="sm" c={exit.isRefused ? 'var(--bad)' : exit.isFailing ? 'var(--wait)' : 'dimmed'} className="clip">
           {exit.isRefused ? `“${exit.name}” is no exit of this step` : exit.name}
         </Text>
         {!exit.isRefused && (
@@ -78,12 +69,17 @@ function Exit({
           </Group>
         )}
       </Group>
+      {exit.isFailing && (
+        <Text size="xs" c="var(--wait)" pl="sm">
+          Nothing follows: a run that leaves by it fails.
+        </Text>
+      )}
       {edges.map(({ id, target }) => (
         <Group key={id} gap={6} wrap="nowrap" pl="sm">
           <Text size="sm" flex={1} className="clip">
             →{' '}
             <button type="button" className="plain link" onClick={() => onSelect(target)}>
-              <bdi>{nameIn(draft, target)}</bdi>
+              <bdi>{targetName(draft, kinds, node.id, target)}</bdi>
             </button>
           </Text>
           {exit.isRefused && (
@@ -109,6 +105,12 @@ function Exit({
       ))}
     </div>
   );
+}
+
+/** The name of a step to which a way leads; the step that repeats this one is reached by going on with the next item. */
+function targetName(draft: Draft, kinds: Kinds, source: string, target: string): string {
+  const isReturn = bodiesAround(source, bodiesOf(draft, kinds)).includes(target);
+  return isReturn ? `Next item (${nameIn(draft, target)})` : nameIn(draft, target);
 }
 
 /** The steps that the API accepts behind an exit. They are looked for when they are asked for. */
@@ -142,7 +144,7 @@ function LeadTo({
       defaultDropdownOpened
       nothingFoundMessage="No step can come behind it"
       value={null}
-      data={targets.map((one) => ({ value: one.id, label: nameOf(one) }))}
+      data={targets.map((one) => ({ value: one.id, label: targetName(draft, kinds, node.id, one.id) }))}
       onBlur={() => setOpen(false)}
       onChange={(target) => {
         if (target) onChange((old) => withEdge(old, { source: node.id, target, exit: exit.id }));

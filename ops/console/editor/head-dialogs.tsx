@@ -3,9 +3,11 @@ import { useMutation } from '@tanstack/react-query';
 import { lazy } from 'react';
 import type { Schemas } from '../client/types.ts';
 import type { WorkflowIDs } from '../client/workflows.ts';
+import type { OpenExit } from '../graph/open-exits.ts';
 import { StartForm } from '../run/start-run.tsx';
 import { NewPageDialog } from '../ui/new-page-dialog.tsx';
 import type { HeadDialog } from './head.tsx';
+import { OpenExits, PublishOpen } from './open-exits.tsx';
 import { PauseDialog } from './pause.tsx';
 
 const ReplayDialog = lazy(() =>
@@ -23,6 +25,9 @@ interface Props {
   nameOf: (nodeID: string) => string;
   /** Publishes the graph as it is in the editor. */
   onPublish: () => Promise<unknown>;
+  /** Exits with which runs of the graph would fail. */
+  open: readonly OpenExit[];
+  onShow: (nodeID: string) => void;
   onChanged: (change: Partial<Schemas['Workflow']>) => void;
   onClose: () => void;
 }
@@ -31,6 +36,7 @@ interface Props {
 export function HeadDialogs({ dialog, ...props }: Props) {
   const { ids, base, onChanged, onClose } = props;
   if (dialog === 'run') return <RunPublished {...props} />;
+  if (dialog === 'open exits') return <PublishOpen {...props} />;
   if (dialog === 'replay') return <ReplayDialog {...props} />;
   if (dialog === 'pause') return <PauseDialog ids={ids} title={base.title} onChanged={onChanged} onClose={onClose} />;
   if (dialog === 'page')
@@ -38,8 +44,8 @@ export function HeadDialogs({ dialog, ...props }: Props) {
   return null;
 }
 
-function RunPublished({ ids, base, onPublish, onClose }: Pick<Props, 'ids' | 'base' | 'onPublish' | 'onClose'>) {
-  if (!base.publishedVersionID) return <PublishFirst onPublish={onPublish} onClose={onClose} />;
+function RunPublished({ ids, base, onClose, ...props }: Omit<Props, 'dialog'>) {
+  if (!base.publishedVersionID) return <PublishFirst {...props} onClose={onClose} />;
   return (
     <Modal opened onClose={onClose} title="Run">
       {base.versionID !== base.publishedVersionID && (
@@ -53,7 +59,11 @@ function RunPublished({ ids, base, onPublish, onClose }: Pick<Props, 'ids' | 'ba
 }
 
 /** A refusal is shown at the steps, behind the dialog. */
-function PublishFirst({ onPublish, onClose }: Pick<Props, 'onPublish' | 'onClose'>) {
+function PublishFirst({
+  onPublish,
+  onClose,
+  ...exits
+}: Pick<Props, 'onPublish' | 'onClose' | 'open' | 'nameOf' | 'onShow'>) {
   const publish = useMutation({ mutationFn: onPublish, onError: onClose });
   return (
     <Modal opened onClose={onClose} title="Run">
@@ -61,6 +71,7 @@ function PublishFirst({ onPublish, onClose }: Pick<Props, 'onPublish' | 'onClose
         <Text size="sm">
           A run takes the published version, and nothing is published yet. “Test” tries the draft without publishing it.
         </Text>
+        {exits.open.length > 0 && <OpenExits {...exits} />}
         <Group justify="flex-end">
           <Button variant="default" onClick={onClose}>
             Cancel

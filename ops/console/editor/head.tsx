@@ -8,7 +8,7 @@ import { May } from '../ui/may.tsx';
 import { PageTitle } from '../ui/page.tsx';
 
 /** Dialogs that the head of the editor opens. */
-export type HeadDialog = 'versions' | 'settings' | 'plan' | 'run' | 'replay' | 'pause' | 'page';
+export type HeadDialog = 'versions' | 'settings' | 'plan' | 'run' | 'replay' | 'pause' | 'page' | 'open exits';
 
 interface Props {
   ids: WorkflowIDs;

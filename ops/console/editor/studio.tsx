@@ -29,6 +29,7 @@ import { ShownRun, type Tested } from './test-results.tsx';
 import { useDrawing } from './use-drawing.ts';
 import { useKeys } from './use-keys.ts';
 import { useProposed } from './use-proposed.tsx';
+import { useSought } from './use-sought.ts';
 import { useTitleOfNamed } from './use-titles.ts';
 import { UndoButtons, type UndoMoves } from './use-undo.tsx';
 
@@ -56,6 +57,8 @@ interface Props {
   isReadOnly: boolean;
   /** The step that is chosen at first. */
   opened?: string | undefined;
+  /** The step that is to be chosen now. */
+  sought?: { id: string } | undefined;
   /** The run that one comes from. */
   run?: string | undefined;
   onChange: (change: (draft: Draft) => Draft, what?: string) => void;
@@ -94,6 +97,7 @@ export function Studio(props: Props) {
     setSelection(new Set([id]));
     setSought({ id });
   };
+  useSought(props.sought, select);
   // The result of a test that was begun at a step is what one looks for.
   const { data: startedID, variables: begun } = tests?.start ?? {};
   const isOfStep = begun?.target.kind !== 'all';

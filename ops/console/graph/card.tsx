@@ -138,12 +138,23 @@ export function ExitHandles({ id, step, exits, flow }: HandlesProps) {
           position={sides[flow].source}
           isConnectable={actions !== undefined}
           style={style}
-          className={exit.id === 'error' || exit.isRefused ? 'bad-exit' : ''}
-          title={exit.isRefused ? `There is no exit “${exit.name}”` : exit.name}
+          className={exit.id === 'error' || exit.isRefused ? 'bad-exit' : exit.isFailing ? 'failing-exit' : ''}
+          title={titleOf(exit)}
         />
+        {exit.isReturn && exit.name !== NEXT && (
+          <div className={`open-exit ${flow}`} data-exit={exit.id} style={style}>
+            <span className="exit-name" title={titleOf(exit)}>
+              {exit.name} ↺
+            </span>
+          </div>
+        )}
         {actions && !exit.isConnected && (
           <div className={`open-exit nodrag nopan ${flow}`} data-exit={exit.id} style={style}>
-            {(exits.length > 1 || exit.name !== NEXT) && <span className="exit-name">{exit.name}</span>}
+            {(exits.length > 1 || exit.name !== NEXT) && (
+              <span className="exit-name" data-failing={exit.isFailing} title={titleOf(exit)}>
+                {exit.name}
+              </span>
+            )}
             <button
               type="button"
               className="add-here"
@@ -159,4 +170,10 @@ export function ExitHandles({ id, step, exits, flow }: HandlesProps) {
       </div>
     );
   });
+}
+
+function titleOf({ name, isRefused, isFailing, isReturn }: ShownExit): string {
+  if (isRefused) return `There is no exit “${name}”`;
+  if (isReturn) return `${name}: goes on with the next item`;
+  return isFailing ? `${name}: nothing follows, and a run that leaves by it fails` : name;
 }

@@ -1,4 +1,11 @@
-import { elseExitByConfig, exitOfHandle, exitsByConfig, type NamedExits } from '#shared/workflow/nodes/exits.ts';
+import {
+  elseExitByConfig,
+  exitOfHandle,
+  exitsByConfig,
+  mayExpire,
+  type NamedExits,
+  neededExits,
+} from '#shared/workflow/nodes/exits.ts';
 import type { Kind, Kinds } from './kinds.ts';
 import type { ShownEdge, ShownStep } from './shown.ts';
 
@@ -89,14 +96,35 @@ export interface ShownExit extends Exit {
   isConnected: boolean;
   /** The config has no exit of this name, and the API refuses its edges. */
   isRefused?: boolean;
+  /** A run that leaves by it fails, since it leads nowhere. */
+  isFailing?: boolean;
+  /** It leads back to the step that repeats this one, and its edge is not drawn. */
+  isReturn?: boolean;
+}
+
+/** The exits that need an edge, and by which a step with this config may be left. */
+function needed({ type, data }: ShownStep): readonly string[] {
+  // A disabled step is left by its usual exit.
+  if (data.isDisabled === true) return [];
+  if (type === 'dataCollection') {
+    const { timeoutHandle } = data;
+    return mayExpire({ expiryMinutes: data.expiryMinutes }) && typeof timeoutHandle === 'string' ? [timeoutHandle] : [];
+  }
+  const exits = type === 'approval' || type === 'waitForEvent' ? neededExits[type] : [];
+  return exits.filter((exit) => exit !== 'expired' || mayExpire(data));
 }
 
 /** The exits of a step, those that its edges alone name among them. */
-export function shownExits({ type, data }: ShownStep, edges: readonly ShownEdge[], kinds: Kinds): ShownExit[] {
+export function shownExits(step: ShownStep, edges: readonly ShownEdge[], kinds: Kinds): ShownExit[] {
+  const { type, data } = step;
   const kind = kinds[type];
+  const inNeed = needed(step);
   const used = new Map(edges.map(({ sourceHandle }) => [sourceHandle, exitOfEdge(kind, data, sourceHandle)]));
   const connected = new Set(used.values());
-  const own = exitsOf(kind, data).map((exit): ShownExit => ({ ...exit, isConnected: connected.has(exit.id) }));
+  const own = exitsOf(kind, data).map((exit): ShownExit => {
+    const isConnected = connected.has(exit.id);
+    return { ...exit, isConnected, ...(!isConnected && inNeed.includes(exit.id) && { isFailing: true }) };
+  });
   const ids = new Set(own.map(({ id }) => id));
   const others = [...used].flatMap(([handle, exit]): ShownExit[] => {
     const id = exit ?? handle ?? 'output';

@@ -20,6 +20,26 @@ export const exitsByConfig = {
   ],
 } as const;
 
+interface Expiring {
+  /** Other than `expired`: the step fails, and leaves by no exit. */
+  onTimeout?: unknown;
+  /** 0: for ever. */
+  expiryMinutes?: unknown;
+}
+
+/** Exits that need an edge, as the definitions of their kinds have them: a node that would leave by one without an edge fails. */
+export const neededExits = {
+  // Without an edge, a rejection or an expiry would end the run as if it had been approved.
+  approval: ['rejected', 'expired'],
+  waitForEvent: ['expired'],
+  dataCollection: ({ timeoutHandle }: { timeoutHandle?: string | undefined }) => (timeoutHandle ? [timeoutHandle] : []),
+} as const;
+
+/** Whether a step of this config may be left by its exit for those that have expired. */
+export function mayExpire({ onTimeout = 'expired', expiryMinutes }: Expiring): boolean {
+  return onTimeout === 'expired' && expiryMinutes !== 0;
+}
+
 /** The exits that edges may call `else`. Edges of these kinds have to name their exit. */
 export const elseExitByConfig = {
   condition: ({ defaultBranch = 'default' }: { defaultBranch?: string }) => defaultBranch,

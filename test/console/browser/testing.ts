@@ -178,6 +178,17 @@ export function testingTests(stage: () => Stage): void {
     await panel.getByRole('tab', { name: 'Result Waiting' }).waitFor();
     await page.getByRole('button', { name: 'Stop the test' }).click();
     await page.locator('.last-test').getByText('Cancelled').waitFor();
+
+    // A rejection would end the run with a failure, since nothing follows it.
+    await page.getByRole('button', { name: 'Close the step' }).click();
+    await page.getByRole('button', { name: 'Publish' }).click();
+    await expectAccessible(page, { name: 'publish-open', shows: 'Publish all the same' });
+    await dialog.getByText('If “Ask” is rejected, nothing follows and the run fails.').waitFor();
+    await dialog.getByRole('button', { name: 'Show the step' }).first().click();
+    await panel.getByRole('heading', { name: 'Ask' }).waitFor();
+    await page.getByRole('button', { name: 'Publish' }).click();
+    await dialog.getByRole('button', { name: 'Publish all the same' }).click();
+    await page.getByText('Version 2, published').waitFor();
   });
 
   test('a step in a map has a result for each item, which is chosen by its number', async () => {

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { namedEnum } from '../../../core/schema/enum-names.ts';
 import { OutputVariable } from '../common.ts';
 import { defineNode } from '../define-node.ts';
+import { neededExits } from '../exits.ts';
 import { checkReminders } from '../reminders.ts';
 import { requestFields } from '../request-fields.ts';
 
@@ -51,8 +52,7 @@ export const approval = defineNode({
   usualExit: 'approved',
   // A failure must not count as an approval.
   failedExit: 'rejected',
-  // Without an edge, a rejection or an expiry would end the run as if it had been approved.
-  needsEdge: ['rejected', 'expired'],
+  needsEdge: neededExits.approval,
   pure: false,
   clocked: false,
   asks: true,

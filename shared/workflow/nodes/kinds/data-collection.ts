@@ -4,7 +4,7 @@ import { namedEnum } from '../../../core/schema/enum-names.ts';
 import { readable } from '../../reserved.ts';
 import { Identifier, OutputVariable } from '../common.ts';
 import { defineNode } from '../define-node.ts';
-import { exitsByConfig } from '../exits.ts';
+import { exitsByConfig, neededExits } from '../exits.ts';
 import { checkReminders } from '../reminders.ts';
 import { requestFields } from '../request-fields.ts';
 
@@ -73,7 +73,7 @@ export const dataCollection = defineNode({
   names: {},
   exits: exitsByConfig.dataCollection,
   usualExit: 'output',
-  needsEdge: ({ timeoutHandle }) => (timeoutHandle ? [timeoutHandle] : []),
+  needsEdge: neededExits.dataCollection,
   pure: false,
   clocked: false,
   asks: true,

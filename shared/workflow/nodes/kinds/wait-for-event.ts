@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { namedEnum } from '../../../core/schema/enum-names.ts';
 import { OutputVariable, waiting } from '../common.ts';
 import { defineNode } from '../define-node.ts';
+import { neededExits } from '../exits.ts';
 
 /**
  * Waits for an event of this name with this key, which `POST T/workflows/events` sends. An event that came before
@@ -46,7 +47,7 @@ export const waitForEvent = defineNode({
   usualExit: 'received',
   // A failure must not count as an event.
   failedExit: 'expired',
-  needsEdge: ['expired'],
+  needsEdge: neededExits.waitForEvent,
   pure: false,
   clocked: false,
   templated: ['eventKey'],
