@@ -18,6 +18,13 @@ test('every code that a run can fail with has words and advice of its own', () =
   expect(codes.filter((code) => !ofRequests.has(code) && adviceOf(code) === other)).toEqual([]);
 });
 
+test('an exit that leads nowhere is named as the editor calls it, with what to do about it', () => {
+  const message = (exit: string) => `The node left by the exit "${exit}", and nothing is connected to that`;
+  expect(adviceOf('NODE_FAILED', message('rejected')).word).toBe('Nothing follows the exit “rejected”');
+  expect(adviceOf('NODE_FAILED', message('expired')).advice).toContain('Connect “not in time” to a step');
+  expect(adviceOf('NODE_FAILED', 'It failed')).toBe(adviceOf('NODE_FAILED'));
+});
+
 test('the fields of an error are those of its issues, each once', () => {
   const issues = [{ path: ['branches', 0, 'id'] }, { path: ['branches', 0, 'id'] }, { path: [] }, null, 'text'];
   expect(fieldsOf({ details: { issues } as never })).toEqual(['branches.0.id']);

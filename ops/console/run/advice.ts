@@ -114,8 +114,22 @@ export function wordOfCode(code: string): string {
   return byCode[code]?.word ?? code;
 }
 
-export function adviceOf(code: string): Advice {
+export function adviceOf(code: string, message = ''): Advice {
+  const exit = openExitIn(message);
+  if (code === 'NODE_FAILED' && exit !== undefined)
+    return {
+      word: `Nothing follows the exit “${exit}”`,
+      advice: `Connect “${exit}” to a step in the editor and publish, then ${AGAIN} with the published version.`,
+    };
   return byCode[code] ?? unknown;
+}
+
+const exitWords: Readonly<Record<string, string>> = { expired: 'not in time' };
+
+/** The exit that an error says to lead nowhere, as the editor calls it. */
+function openExitIn(message: string): string | undefined {
+  const id = /^The node left by the exit "(.*)", and nothing is connected to that$/.exec(message)?.[1];
+  return id === undefined ? undefined : (exitWords[id] ?? id);
 }
 
 /** The paths of the fields that an error is about, as the server names them. */

@@ -24,7 +24,7 @@ export function RunFailure({ tenantID, run, nodes, graph, onSelect }: RunProps) 
   const { error } = run;
   if (!error) return null;
   const step = failedStepOf(run);
-  const { word } = adviceOf(error.code);
+  const { word } = adviceOf(error.code, error.message);
   const title = error.nodeID ? `${word} at “${titleOf(graph, error.nodeID)}”` : word;
   return (
     <Notice tone={run.status === 'FAILED' ? 'bad' : 'idle'} title={title}>
@@ -56,7 +56,7 @@ function shortened(message: string): string {
 /** The error of a step: which step and field, in the words of the server, and what to do. */
 export function StepError({ tenantID, error, title }: { tenantID: string; error: AnyError; title: string }) {
   const { code, message, details, cause } = error;
-  const { word } = adviceOf(code);
+  const { word } = adviceOf(code, message);
   const fields = fieldsOf(error);
   const answer = answerIn(details);
   return (
@@ -119,7 +119,7 @@ function isTold(details: AnyError['details'], fields: readonly string[]): boolea
 }
 
 function WhatToDo({ tenantID, error }: { tenantID: string; error: AnyError }) {
-  const { advice, settings } = adviceOf(error.code);
+  const { advice, settings } = adviceOf(error.code, error.message);
   return (
     <>
       <strong>What to do: </strong>
