@@ -1,4 +1,4 @@
-import { Button, Group, List, Modal, Stack, Text } from '@mantine/core';
+import { Button, Group, Modal, Stack, Text } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import type { OpenExit } from '../graph/open-exits.ts';
 
@@ -14,17 +14,17 @@ const MAX_NAMED = 8;
 /** The exits of a graph with which its runs would fail. */
 export function OpenExits({ open, nameOf, onShow }: Props) {
   return (
-    <List size="sm" spacing={6}>
+    <Stack gap={6}>
       {open.slice(0, MAX_NAMED).map(({ nodeID, exit, when }) => (
-        <List.Item key={`${nodeID} ${exit}`}>
+        <Text key={`${nodeID} ${exit}`} size="sm">
           If “<bdi>{nameOf(nodeID)}</bdi>” {when}, nothing follows and the run fails.{' '}
           <Button size="compact-xs" variant="default" onClick={() => onShow(nodeID)}>
             Show the step
           </Button>
-        </List.Item>
+        </Text>
       ))}
-      {open.length > MAX_NAMED && <List.Item>And {open.length - MAX_NAMED} others.</List.Item>}
-    </List>
+      {open.length > MAX_NAMED && <Text size="sm">And {open.length - MAX_NAMED} others.</Text>}
+    </Stack>
   );
 }
 

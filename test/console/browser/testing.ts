@@ -188,7 +188,8 @@ export function testingTests(stage: () => Stage): void {
     await panel.getByRole('heading', { name: 'Ask' }).waitFor();
     await page.getByRole('button', { name: 'Publish' }).click();
     await dialog.getByRole('button', { name: 'Publish all the same' }).click();
-    await page.getByText('Version 2, published').waitFor();
+    await dialog.waitFor({ state: 'detached' });
+    await page.getByText('Version 1, published').waitFor();
   });
 
   test('a step in a map has a result for each item, which is chosen by its number', async () => {
