@@ -26,7 +26,8 @@ export function InputList({ of = 'workflow', definitions, onChange, faults, disa
   for (const key of all.map(keyOf)) taken.set(key, (taken.get(key) ?? 0) + 1);
   const add = () => {
     setAdded(ids.add());
-    onChange([...all, { key: freeName(taken), type: 'string' }]);
+    // A run without a value that it needs ends well and does nothing, which is harder to notice than a refusal.
+    onChange([...all, { key: freeName(taken), type: 'string', ...(of === 'workflow' && { required: true }) }]);
   };
   const move = (from: number, to: number) => {
     ids.move(from, to);

@@ -26,11 +26,13 @@ export function inputTests(stage: () => Stage): void {
     // The name of a new one is chosen, to be typed over.
     await page.keyboard.type('total');
     await choose('Whole number');
-    await input('total').getByLabel('Required').check();
+    // A new one must be given, unless its author says otherwise.
+    expect(await input('total').getByLabel('Required').isChecked()).toBe(true);
     await input('total').getByLabel('Label').fill('Total in euros');
     await add.click();
     await page.keyboard.type('size');
     await choose('Choice of a list');
+    await input('size').getByLabel('Required').uncheck();
     await input('size').getByLabel('Options').fill('small\nlarge');
     await input('size').getByRole('combobox', { name: 'Default' }).click();
     await page.getByRole('option', { name: 'large' }).click();
@@ -39,6 +41,7 @@ export function inputTests(stage: () => Stage): void {
     await panel.getByText('Another input has this name').first().waitFor();
     await input('total').last().getByLabel('Name').fill('day');
     await choose('Date');
+    await input('day').getByLabel('Required').uncheck();
     await panel.getByText('{{ctx.input.day}}').waitFor();
     await input('day').getByRole('button', { name: 'Move day up' }).press('Enter');
     // The button keeps the focus.
