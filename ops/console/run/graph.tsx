@@ -7,10 +7,12 @@ import { type CardData, cardNode, StepCard } from '../graph/card.tsx';
 import { type Drawing, drawingOf } from '../graph/drawing.ts';
 import { drawnEdges } from '../graph/edges.ts';
 import { type Kinds, wordsOf as wordsOfKind } from '../graph/kinds.ts';
+import { resultName } from '../graph/result-name.ts';
 import { type Named, summaryOf } from '../graph/summary.ts';
 import { useNamed } from '../graph/use-named.ts';
 import { GraphView } from '../graph/view.tsx';
 import { Views } from '../graph/views.tsx';
+import { resultLine } from '../testing/results.ts';
 import { Icon } from '../ui/icon.tsx';
 import { Status, type Tone, toneOf, wordOf } from '../ui/status.tsx';
 import type { GraphNode, Graph as GraphOfRun } from './graph-of.ts';
@@ -156,6 +158,7 @@ function StepNode({ id, data: { node, steps, items, exits, flow, kinds, named } 
       line={summaryOf(node.kind, node.data, named)}
     >
       {steps && <State steps={steps} items={items} />}
+      {steps && <Brief steps={steps} name={resultName(kinds[node.kind], node.data)} />}
     </StepCard>
   );
 }
@@ -167,6 +170,12 @@ function toneIn({ shown }: NodeSteps, items: FailedItems | undefined): Tone {
 
 function wordsOf({ failed, total }: FailedItems): string {
   return `${failed.toLocaleString()} of ${total.toLocaleString()} failed`;
+}
+
+/** How many rows a step gave, or a short value, as in the editor after a test. */
+function Brief({ steps, name }: { steps: NodeSteps; name: string | undefined }) {
+  const brief = steps.steps.length === 1 ? resultLine(steps, name).brief : '';
+  return brief !== '' && <span className="node-result">{brief}</span>;
 }
 
 function State({ steps: { shown, steps, failed }, items }: { steps: NodeSteps; items: FailedItems | undefined }) {
