@@ -84,7 +84,7 @@ export function Studio(props: Props) {
     () => plan && cardsOf(plan, { graph: drawn.current, kinds, nameOf: (id) => nameIn(drawn.current, id) }),
     [plan, kinds],
   );
-  const [tab, setTab] = useState<StepTab>(props.run !== undefined && opened !== undefined ? 'result' : 'settings');
+  const [tab, setTab] = useState<StepTab>('settings');
   const named = useNamed(tenantID, draft.nodes);
   const { shown, marks, banner } = useProposed(draft, props.proposal);
   const drawing = useDrawing(shown, kinds);

@@ -97,10 +97,10 @@ export function runPageTests(stage: () => Stage): void {
     await page.getByRole('link', { name: 'Edit this step' }).click();
     const panel = page.getByRole('complementary', { name: 'Step' });
     // The editor shows the results of the run that one comes from.
+    await panel.getByRole('tab', { name: 'Settings', selected: true }).waitFor();
     await panel.getByRole('tab', { name: 'Result Failed' }).waitFor();
     await page.getByText('the run that you come from').waitFor();
     await expectAccessible(page, { name: 'editor-from-run', shows: 'the run that you come from', schemes: ['light'] });
-    await panel.getByRole('tab', { name: 'Settings' }).click();
     await expect.poll(() => panel.getByLabel('Title').inputValue()).toBe('Send them later');
     // The field that the error names says so until it has another value.
     const named = panel.getByText('Failed in the run that is shown:');
