@@ -94,10 +94,13 @@ describe('steps', () => {
     const executed = ['each', 'ask', 'later', 'end'];
 
     const run = { timeline, status: 'FAILED' } as const;
-    expect(doneAgain(run, executed, graph)).toEqual({ repeating: ['each'], answered: ['ask'] });
-    expect(doneAgain(run, ['later', 'end'], graph)).toEqual({ repeating: [], answered: [] });
+    expect(doneAgain(run, executed, graph)).toEqual({ repeating: ['each'], items: 1, answered: ['ask'] });
+    expect(doneAgain(run, ['later', 'end'], graph)).toEqual({ repeating: [], items: 0, answered: [] });
     const maps = [{ nodeID: 'each', done: 3 }] as never;
-    expect(doneAgain({ timeline: [], status: 'FAILED', maps }, executed, graph).repeating).toEqual(['each']);
+    expect(doneAgain({ timeline: [], status: 'FAILED', maps }, executed, graph)).toMatchObject({
+      repeating: ['each'],
+      items: 3,
+    });
   });
 
   test('failed items of maps are counted by node, and nodes without any are left out', () => {

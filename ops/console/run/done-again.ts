@@ -7,6 +7,8 @@ import type { Graph } from './graph-of.ts';
 export interface DoneAgain {
   /** Loops and maps that had begun: they begin with their first item. */
   repeating: string[];
+  /** Items that were begun, of all of these. */
+  items: number;
   /** Steps that people have answered, who are asked again. */
   answered: string[];
 }
@@ -27,8 +29,17 @@ export function doneAgain(
       wordsOf(kinds.get(nodeID) ?? '', undefined).group === 'People' && steps.some((step) => step.status === 'SUCCESS'),
   );
   const isExecuted = new Set(executed);
+  const repeating = executed.filter((id) => begun.has(id));
+  const ofLoops = new Set(
+    timeline.flatMap(({ frame }) => {
+      const at = frame.findIndex(({ nodeID }) => isExecuted.has(nodeID));
+      return at === -1 ? [] : [JSON.stringify(frame.slice(0, at + 1))];
+    }),
+  );
+  const ofMaps = maps.filter(({ nodeID }) => isExecuted.has(nodeID)).reduce((sum, { done }) => sum + done, 0);
   return {
-    repeating: executed.filter((id) => begun.has(id)),
+    repeating,
+    items: ofLoops.size + ofMaps,
     answered: answered.flatMap(({ nodeID }) => (isExecuted.has(nodeID) ? [nodeID] : [])),
   };
 }

@@ -12,6 +12,7 @@ import { versionsRead, workflowRead } from '../client/workflows.ts';
 import { countOf } from '../ui/count.ts';
 import { faultsIn } from '../ui/faults.ts';
 import { isObject } from '../ui/is-object.ts';
+import { Notice } from '../ui/notice.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { doneAgain } from './done-again.ts';
 import { type Graph, titleOf } from './graph-of.ts';
@@ -244,7 +245,7 @@ function Preview({ run, plan, graph }: PreviewProps) {
   if (!plan) return <Text size="sm">Looking at what it would do …</Text>;
   const { reused, changed, executed } = plan;
   const others = executed.filter((nodeID) => !changed.includes(nodeID));
-  const { repeating, answered } = doneAgain(run, executed, graph);
+  const { repeating, items, answered } = doneAgain(run, executed, graph);
   return (
     <section aria-label="What it will do">
       <Text size="sm" fw={600}>
@@ -253,7 +254,11 @@ function Preview({ run, plan, graph }: PreviewProps) {
       <Steps title="Takes over the results of" of={reused} graph={graph} />
       <Steps title="Executes, if its branches lead there:" of={others} graph={graph} />
       <Steps title="Executes, since they or steps before them differ in this version:" of={changed} graph={graph} />
-      <Steps title="Begins again with the first item, also where items were done:" of={repeating} graph={graph} />
+      {repeating.length > 0 && (
+        <Notice tone="wait" title={`${countOf(items, 'item')} will be done again`}>
+          <Steps title="Begins again with the first item, also where items were done:" of={repeating} graph={graph} />
+        </Notice>
+      )}
       <Steps title="Asks again, although it was answered:" of={answered} graph={graph} />
     </section>
   );
