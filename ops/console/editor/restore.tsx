@@ -14,7 +14,9 @@ interface Props {
 export function Restore({ found, versionNumber, onRestore, onDiscard }: Props) {
   const at = new Date(found.at);
   const isToday = at.toDateString() === new Date().toDateString();
-  const when = isToday ? at.toLocaleTimeString([], { timeStyle: 'short' }) : at.toLocaleString([], { dateStyle: 'medium', timeStyle: 'short' });
+  const when = isToday
+    ? at.toLocaleTimeString([], { timeStyle: 'short' })
+    : at.toLocaleString([], { dateStyle: 'medium', timeStyle: 'short' });
   return (
     <Notice tone="wait" role="status" title={`Your changes of ${when} are not saved`}>
       {found.versionNumber !== versionNumber &&
