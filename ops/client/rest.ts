@@ -15057,6 +15057,7 @@ export interface components {
          *       "issuer": "https://login.example.com/",
          *       "clientID": "gantry",
          *       "isBuiltIn": false,
+         *       "mcpURL": "https://mcp.example.com",
          *       "hasDevelopmentIssuer": false
          *     }
          */
@@ -15067,6 +15068,8 @@ export interface components {
             clientID: string | null;
             /** @description The provider is this service itself: its issuer also has the pages `/account` and `/sign-out` */
             isBuiltIn: boolean;
+            /** @description Where clients reach the MCP service, before `/tenants/{tenantID}/mcp`; null: this is not set */
+            mcpURL: string | null;
             /** @description `POST /dev/token` issues tokens on the machine of the server */
             hasDevelopmentIssuer: boolean;
         };
@@ -19487,6 +19490,7 @@ export interface operations {
                      *         "issuer": "https://login.example.com/",
                      *         "clientID": "gantry",
                      *         "isBuiltIn": false,
+                     *         "mcpURL": "https://mcp.example.com",
                      *         "hasDevelopmentIssuer": false
                      *       }
                      *     }

@@ -24,5 +24,6 @@ export const exampleSignIn = {
   issuer: 'https://login.example.com/',
   clientID: 'gantry',
   isBuiltIn: false,
+  mcpURL: 'https://mcp.example.com',
   hasDevelopmentIssuer: false,
 };

@@ -21,10 +21,18 @@ export const accountRoutes = [
     description: 'Returns the public configuration by which a page in a browser signs users in.',
     response: z.object({ signIn: SignIn }),
 
-    async handle(_request, { config: { auth }, access: { devIssuer } }) {
+    async handle(_request, { config: { auth, mcp }, access: { devIssuer } }) {
       const { issuer = null, audience = null, isBuiltIn } = auth;
       const hasDevelopmentIssuer = devIssuer !== undefined;
-      return { signIn: { issuer, clientID: issuer && audience, isBuiltIn, hasDevelopmentIssuer } };
+      return {
+        signIn: {
+          issuer,
+          clientID: issuer && audience,
+          isBuiltIn,
+          mcpURL: mcp.publicURL ?? null,
+          hasDevelopmentIssuer,
+        },
+      };
     },
   }),
 

@@ -43,6 +43,10 @@ export const SignIn = z
     isBuiltIn: z
       .boolean()
       .describe('The provider is this service itself: its issuer also has the pages `/account` and `/sign-out`'),
+    mcpURL: z
+      .string()
+      .nullable()
+      .describe('Where clients reach the MCP service, before `/tenants/{tenantID}/mcp`; null: this is not set'),
     hasDevelopmentIssuer: z.boolean().describe('`POST /dev/token` issues tokens on the machine of the server'),
   })
   .meta({ id: 'SignIn', examples: [exampleSignIn] });

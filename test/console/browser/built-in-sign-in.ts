@@ -7,6 +7,8 @@ import { makeLink } from '#api/sign-in/links.ts';
 import { freePort } from '#ops/embedded/ports.ts';
 import { readConfig } from '#shared/process/config.ts';
 import { testLogger } from '#test/support/environment.ts';
+import { aTenant } from '#test/support/factories.ts';
+import { startHTTP } from '#test/support/http-server.ts';
 import { expectAccessible, type Stage } from './stage.ts';
 
 const password = 'seven brown foxes under a bridge';
@@ -82,20 +84,11 @@ export function builtInSignInTests(stage: () => Stage): void {
   });
 
   test('tabs with the same session renew it once, and hand it on: a tab that is duplicated, and one that was away', async () => {
-    const { cluster, visit, context } = stage();
+    const { cluster, context } = stage();
     // Of another port of this host.
     await context.clearCookies();
     await using service = await startBuiltIn(stage());
-    const accountID = await ensureAccount(cluster.pool, 'tabs@example.com');
-    const token = await makeLink(cluster.pool, { accountID, purpose: 'INVITATION' });
-    const page = await visit(`${service.site}/sign-in/link/${token}`);
-    await page.getByLabel('New password').fill(password);
-    await page.getByRole('button', { name: 'Set the password' }).click();
-    await page.getByRole('link', { name: 'Go to Gantry' }).click();
-    await page.getByRole('button', { name: 'Sign in' }).click();
-    await page.getByLabel('E-mail address').fill('tabs@example.com');
-    await givePassword(page);
-    await page.getByText('You are in no tenant yet').waitFor();
+    const { page } = await signUp(stage(), service, 'tabs@example.com');
     let renewals = 0;
     context.on('request', (request) => {
       if (request.postData()?.includes('grant_type=refresh_token')) renewals += 1;
@@ -144,6 +137,67 @@ export function builtInSignInTests(stage: () => Stage): void {
     await other.close();
     await page.close();
   });
+
+  test('connecting an app by its page of consent, and disconnecting it', async () => {
+    const { cluster, context } = stage();
+    await context.clearCookies();
+    await using service = await startBuiltIn(stage());
+    const { page, accountID } = await signUp(stage(), service, 'apps@example.com');
+    const { rows } = await cluster.pool.query('select id, email from app_user where subject = $1', [accountID]);
+    const tenant = await aTenant(cluster, { creator: rows[0], tenantTitle: 'Northwind' });
+    await using app = await startHTTP((_request, response) => void response.end('Back in the app'));
+    const back = `${app.origin}/callback`;
+
+    await page.goto(await addressOfApp(service, tenant.id, back));
+    await expectAccessible(page, { name: 'sign-in-consent', shows: 'asks to work in the tenant Northwind' });
+    await page.getByLabel('Read and change data').uncheck();
+    await page.getByRole('button', { name: 'Allow', exact: true }).click();
+    await page.getByText('Back in the app').waitFor();
+    expect(new URL(page.url()).searchParams.get('code')).toMatch(/^[\w-]+$/);
+
+    await page.goto(`${service.site}/console/t/${tenant.id}/settings/tools`);
+    await page.getByText(`${service.mcpURL}/tenants/${tenant.id}/mcp`).waitFor();
+    await expectAccessible(page, { name: 'settings-tools-address', shows: 'Connect an AI client' });
+    await page.getByRole('link', { name: 'Your connected apps' }).click();
+    await page.getByText('What it may do').click();
+    await expectAccessible(page, { name: 'sign-in-apps', shows: 'Run workflows, and see' });
+    expect(await page.getByText('Read and change data').count()).toBe(0);
+    await page.getByRole('button', { name: 'Disconnect An app' }).click();
+    await page.getByText('There are none.').waitFor();
+    await page.close();
+  });
+}
+
+/** Chooses a password by an invitation, and signs in. */
+async function signUp({ cluster, visit }: Stage, { site }: { site: string }, address: string) {
+  const accountID = await ensureAccount(cluster.pool, address);
+  const token = await makeLink(cluster.pool, { accountID, purpose: 'INVITATION' });
+  const page = await visit(`${site}/sign-in/link/${token}`);
+  await page.getByLabel('New password').fill(password);
+  await page.getByRole('button', { name: 'Set the password' }).click();
+  await page.getByRole('link', { name: 'Go to Gantry' }).click();
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByLabel('E-mail address').fill(address);
+  await givePassword(page);
+  await page.getByText('You are in no tenant yet').waitFor();
+  return { page, accountID };
+}
+
+/** Where a client of MCP that has registered sends the browser of its user. */
+async function addressOfApp(
+  { site, mcpURL }: { site: string; mcpURL: string | undefined },
+  tenantID: string,
+  back: string,
+) {
+  const registered = await fetch(`${site}/sign-in/reg`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ client_name: 'An app', redirect_uris: [back] }),
+  });
+  const { client_id } = (await registered.json()) as { client_id: string };
+  const asked = { client_id, redirect_uri: back, resource: `${mcpURL}/tenants/${tenantID}/mcp`, response_type: 'code' };
+  const proof = { code_challenge: 'x'.repeat(43), code_challenge_method: 'S256' };
+  return `${site}/sign-in/auth?${new URLSearchParams({ ...asked, ...proof })}`;
 }
 
 async function startBuiltIn({ cluster }: Stage) {
@@ -152,8 +206,9 @@ async function startBuiltIn({ cluster }: Stage) {
   const site = `http://localhost:${port}`;
   const { METRICS_PORT: _, ...env } = cluster.env;
   const settings = { AUTH: 'builtin', DEV_ISSUER_KEY_FILE: '', PORT: String(port), PUBLIC_URL: site };
-  const api = await startApi({ config: readConfig({ ...env, ...settings }), logger: testLogger });
-  return { site, [Symbol.asyncDispose]: () => api[Symbol.asyncDispose]() };
+  const config = readConfig({ ...env, ...settings });
+  const api = await startApi({ config, logger: testLogger });
+  return { site, mcpURL: config.mcp.publicURL, [Symbol.asyncDispose]: () => api[Symbol.asyncDispose]() };
 }
 
 async function refreshTokenOf(page: Page): Promise<string> {

@@ -1,11 +1,13 @@
 import '@mantine/core/styles/Radio.css';
-import { Checkbox, Radio, Skeleton, Stack, Text } from '@mantine/core';
+import { Checkbox, Group, Radio, Skeleton, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
 import { useMay } from '../../client/may.ts';
+import { signInRead } from '../../client/sign-out.ts';
 import { type ApprovalPolicy, approvalPolicyRead, setApprovalPolicy } from '../../client/tool-approvals.ts';
 import { useSettings } from '../../settings/draft.ts';
-import { SettingsForm } from '../../settings/form.tsx';
+import { Section, SettingsForm } from '../../settings/form.tsx';
+import { Copy } from '../../ui/copy.tsx';
 import { PageTitle } from '../../ui/page.tsx';
 import { Problem } from '../../ui/problem.tsx';
 
@@ -25,9 +27,36 @@ export function ToolSettingsPage() {
       {error && <Problem error={error} onRetry={() => void refetch()} />}
       {!policy && !error && <Skeleton h={240} />}
       <Stack key={tenantID} maw={720}>
+        <ConnectApp tenantID={tenantID} />
         {policy && <Policy tenantID={tenantID} policy={{ policy: policy.policy, byAnother: policy.byAnother }} />}
       </Stack>
     </>
+  );
+}
+
+/** The address that an AI client is given. */
+function ConnectApp({ tenantID }: { tenantID: string }) {
+  const { data: signIn } = useQuery(signInRead);
+  if (!signIn?.mcpURL) return null;
+  const address = `${signIn.mcpURL}/tenants/${tenantID}/mcp`;
+  return (
+    <Section title="Connect an AI client">
+      <Stack gap="xs">
+        <Text size="sm">
+          Add this address to Claude, Cursor, VS Code, ChatGPT or another client of MCP, and sign in. You see there what
+          it may do before it may do anything.
+        </Text>
+        <Group gap="xs">
+          <code className="breaks">{address}</code>
+          <Copy value={address} of="the address" />
+        </Group>
+        {signIn.isBuiltIn && (
+          <Text size="sm">
+            <a href={`${signIn.issuer}/account`}>Your connected apps</a> can be disconnected at any time.
+          </Text>
+        )}
+      </Stack>
+    </Section>
   );
 }
 
