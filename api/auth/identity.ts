@@ -5,7 +5,7 @@ export interface App {
   clientID: string;
   /** As the program calls itself: nobody has verified it. */
   name: string;
-  /** What the user lets it do, at most. */
+  /** The most that the user lets it do. */
   scopes: ReadonlySet<string>;
 }
 

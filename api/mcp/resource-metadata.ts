@@ -1,12 +1,12 @@
 import type { Request, RequestHandler, Response } from 'express';
 import { AppError } from '#shared/core/errors.ts';
+import { scopes } from '../auth/app-scopes.ts';
 import type { ApiContext } from '../context/context.ts';
-import { scopes } from '../tools/scopes.ts';
 
 /** RFC 9728: where clients read which authorization server signs users in. */
 export const RESOURCE_PATH = '/.well-known/oauth-protected-resource';
 
-/** Of another provider. Members are invited by address, so it is asked for that. */
+/** Scopes of another provider. Members are invited by address, so it is asked for that. */
 const SCOPES = ['openid', 'email', 'profile'];
 
 export function describeResource({ config }: ApiContext): RequestHandler {

@@ -1,5 +1,5 @@
 import { type ClientMetadata, errors, type KoaContextWithOIDC } from 'oidc-provider';
-import { scopes } from '../tools/scopes.ts';
+import { scopes } from '../auth/app-scopes.ts';
 import { APP_TOKEN_SECONDS, resourceOf, tenantOfResource } from './apps.ts';
 
 /** Rules for apps at the provider: what they may register as, and for what they get tokens. */
@@ -7,8 +7,14 @@ import { APP_TOKEN_SECONDS, resourceOf, tenantOfResource } from './apps.ts';
 const MAX_NAME = 100;
 const MAX_REDIRECTS = 10;
 const MAX_ADDRESS = 1_000;
-/** What a registration may say. The rest is left out: some of it would have this service fetch addresses of strangers. */
-const kept: readonly string[] = ['client_id', 'client_id_issued_at', 'client_name', 'redirect_uris', 'grant_types'];
+/** Fields of a registration. The rest is left out: some of it would have this service fetch addresses of strangers. */
+const registered: readonly string[] = [
+  'client_id',
+  'client_id_issued_at',
+  'client_name',
+  'redirect_uris',
+  'grant_types',
+];
 const grantTypes: readonly string[] = ['authorization_code', 'refresh_token'];
 /** Schemes on which a browser or a machine acts by itself, besides those that the provider refuses. */
 const refusedSchemes: readonly string[] = ['filesystem', 'ftp', 'mailto', 'sms', 'tel', 'view-source', 'ws', 'wss'];
@@ -19,7 +25,7 @@ const refusedSchemes: readonly string[] = ['filesystem', 'ftp', 'mailto', 'sms',
  */
 export function checkRegistration(context: unknown, _name: string, _value: unknown, metadata: ClientMetadata): void {
   if (!context) return;
-  for (const name of Object.keys(metadata)) if (!kept.includes(name)) delete metadata[name];
+  for (const name of Object.keys(metadata)) if (!registered.includes(name)) delete metadata[name];
   const { client_name: name = '', redirect_uris: addresses, grant_types: asked } = metadata;
   if (typeof name !== 'string' || name.length > MAX_NAME)
     refuse(`client_name: expected at most ${MAX_NAME} characters`);
@@ -79,6 +85,6 @@ export function resourceIndicators(mcpURL: string | undefined, consoleID: string
 }
 
 /** Whether the user has agreed that the app stays connected. */
-export function isKeptConnected({ oidc }: KoaContextWithOIDC): boolean {
+export function staysConnected({ oidc }: KoaContextWithOIDC): boolean {
   return oidc.entities.Grant?.getOIDCScope().split(' ').includes('offline_access') ?? false;
 }

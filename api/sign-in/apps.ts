@@ -15,8 +15,8 @@ export const APP_TOKEN_SECONDS = 3_600;
 export const UNUSED_SECONDS = 86_400;
 /** More of them than this are not kept: the oldest go first. */
 const MAX_UNUSED = 1_000;
-/** Of one account. */
-export const MAX_CONNECTED = 50;
+/** Apps of one account. */
+const MAX_CONNECTED = 50;
 
 const PATH = /^\/tenants\/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\/mcp$/i;
 

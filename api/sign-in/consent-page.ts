@@ -1,5 +1,5 @@
+import { wordsOf } from '../auth/app-scopes.ts';
 import { html } from '../http/response/html.ts';
-import { toolsets } from '../tools/lists.ts';
 import { alertOf, type SentPage, signInPage } from './page.ts';
 
 export interface ShownConsent {
@@ -11,7 +11,7 @@ export interface ShownConsent {
   redirectURI: string;
   email: string;
   tenantTitle: string;
-  /** What the app asks for. */
+  /** Scopes that the app asks for. */
   asked: readonly string[];
   /** Whether the app can stay connected. */
   mayStay: boolean;
@@ -24,16 +24,16 @@ const unticked: readonly string[] = ['admin'];
 
 export function consentPage(shown: ShownConsent): SentPage {
   const { action, leadsTo, name, redirectURI, email, tenantTitle, asked, mayStay, days, problem } = shown;
-  const boxes = asked.map(
-    (scope) =>
-      html`<label class="choice"><input type="checkbox" name="scope" value="${scope}"${!unticked.includes(scope) && html` checked`}> <span>${toolsets[scope]?.allows ?? scope}</span></label>`,
+  const boxes = wordsOf(asked).map(
+    ({ scope, words }) =>
+      html`<label class="choice"><input type="checkbox" name="scope" value="${scope}"${!unticked.includes(scope) && html` checked`}> <span>${words}</span></label>`,
   );
   return signInPage({
     title: 'Let an app act for you?',
     leadsTo,
     content: html`<div class="card">${alertOf(problem)}
 <p>An app that calls itself <strong>${name}</strong> asks to work in the tenant <strong>${tenantTitle}</strong> as <strong>${email}</strong>.</p>
-<p class="dim">Nobody has checked this name. Go on only if you have just added Gantry to that app. After that you go back to ${placeOf(redirectURI)}.</p>
+<p class="dim">Nobody has checked this name. Go on only if you have just added Gantry to that app. After that you go back to ${destinationOf(redirectURI)}.</p>
 <form method="post" action="${action}/consent">
 <fieldset><legend>It may, where you may do so yourself</legend>
 <p class="dim">Always: find assets by their titles, and read the documentation.</p>
@@ -56,16 +56,16 @@ export function noConsentPage(
     leadsTo,
     content: html`<div class="card">${alertOf(problem)}
 <form method="post" action="${action}/consent"><button name="decision" value="deny" class="wide">Go back to the app</button></form>
-<p><a href="${publicURL}/sign-in/account">Sign-in and security</a></p></div>`,
+<p class="dim">To use another account, sign out under <a href="${publicURL}/sign-in/account">Sign-in and security</a>, and begin again in the app.</p></div>`,
   });
 }
 
 /** Where an answer goes, as people call it. */
-export function placeOf(redirectURI: string) {
+export function destinationOf(redirectURI: string) {
   const { protocol, host, hostname } = new URL(redirectURI);
   if (protocol === 'http:') return html`a program on this computer (<strong>${host}</strong>)`;
   if (protocol === 'https:') return html`<strong>${hostname}</strong>`;
-  return html`the program that opens addresses of <strong>${protocol}</strong>`;
+  return html`the program that opens addresses with <strong>${protocol.slice(0, -1)}</strong>`;
 }
 
 /** Without characters that are not seen, or turn the text around them. */

@@ -3,8 +3,8 @@ import type Provider from 'oidc-provider';
 import type { InteractionResults } from 'oidc-provider';
 import { toAppError } from '#shared/core/errors.ts';
 import { newID } from '#shared/core/ids.ts';
+import { scopes } from '../auth/app-scopes.ts';
 import { savePerson } from '../people/people.ts';
-import { scopes } from '../tools/scopes.ts';
 import { type Account, findAccount, STORED_AS } from './accounts.ts';
 import { GRANT_SECONDS, keepClient, requireRoomForApp, tenantOfResource } from './apps.ts';
 import { originOf, recordAction } from './audit.ts';
@@ -21,7 +21,7 @@ interface Exchange {
   response: Response;
 }
 
-/** What an app asks of the user who is signed in. */
+/** A request of an app to the user who is signed in. */
 interface Asked {
   account: Account;
   clientID: string;

@@ -6,7 +6,7 @@ import { SIGN_IN_PATH } from '#shared/process/config.ts';
 import { reportError } from '../http/response/report-error.ts';
 import { findAccount } from './accounts.ts';
 import { postgresAdapter } from './adapter.ts';
-import { checkRegistration, isKeptConnected, resourceIndicators } from './app-clients.ts';
+import { checkRegistration, resourceIndicators, staysConnected } from './app-clients.ts';
 import { APP_TOKEN_SECONDS, GRANT_SECONDS, REFRESH_SECONDS } from './apps.ts';
 import { sendProviderError, sendSignedOut, sendSignOut } from './provider-pages.ts';
 import type { KeySet } from './signing-keys.ts';
@@ -83,8 +83,8 @@ export function createProvider({ issuer, publicURL, clientID, mcpURL, keys, pool
     },
     extraClientMetadata: { properties: ['app'], validator: checkRegistration },
     issueRefreshToken: async (context, client) =>
-      client.grantTypeAllowed('refresh_token') && (isConsole(client) || isKeptConnected(context)),
-    // What an app gives back ends all that it was given. The console's grant is that of all tabs.
+      client.grantTypeAllowed('refresh_token') && (isConsole(client) || staysConnected(context)),
+    // A token that an app gives back ends all that it was given. The console's grant is that of all tabs.
     revokeGrantPolicy: ({ oidc }) =>
       !isConsole(oidc.client) || oidc.route !== 'revocation' || oidc.entities.AccessToken === undefined,
     rotateRefreshToken: true,
@@ -145,7 +145,7 @@ function policyOf(pool: Pool, isConsole: (client: KoaContextWithOIDC['oidc']['cl
   return policy;
 }
 
-/** What the user has agreed to on the page of this very request. */
+/** The grant that the user has made on the page of this very request. */
 async function grantOfThisConsent({ oidc }: KoaContextWithOIDC) {
   const { result } = oidc as { result?: { consent?: { grantId?: string } } };
   const grantID = result?.consent?.grantId;

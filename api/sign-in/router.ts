@@ -1,7 +1,7 @@
 import express, { type NextFunction, type Request, type RequestHandler, type Response, Router } from 'express';
 import { AppError } from '#shared/core/errors.ts';
 import { SIGN_IN_PATH } from '#shared/process/config.ts';
-import { scopes } from '../tools/scopes.ts';
+import { scopes } from '../auth/app-scopes.ts';
 import { accountRoutes } from './account-routes.ts';
 import { originOf } from './audit.ts';
 import { interactionSteps } from './interaction.ts';
@@ -49,7 +49,7 @@ export function signInRouter(needs: Needs): RequestHandler {
     await throttle.limitRegistration(originOf(request).network);
     next();
   });
-  router.get('/auth', askingForScopes(clientID));
+  router.get('/auth', withScopes(clientID));
   // These paths store a row for each request.
   router.use(['/auth', '/session'], async (request, _response, next) => {
     await throttle.limitStart(originOf(request).network);
@@ -74,7 +74,7 @@ function byPublicURL(publicURL: string): RequestHandler {
 }
 
 /** An app that asks for no scope of the MCP service asks for all: its user chooses. */
-function askingForScopes(consoleID: string): RequestHandler {
+function withScopes(consoleID: string): RequestHandler {
   return (request, _response, next) => {
     const { searchParams } = new URL(request.url, 'http://gantry.internal');
     const asked = (searchParams.get('scope') ?? '').split(' ').filter((scope) => scope !== '');

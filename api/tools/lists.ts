@@ -1,4 +1,7 @@
-import type { Tool } from './registry.ts';
+import type { AppScope } from '../auth/app-scopes.ts';
+import type { ToolDefinition } from './tool.ts';
+
+type Tool = Pick<ToolDefinition, 'name' | 'group'>;
 
 /** The tools that a client of models gets by default: few, for the tasks that most agents have. All others are found by these. */
 export const defaultTools: readonly string[] = [
@@ -11,10 +14,8 @@ export const defaultTools: readonly string[] = [
 /** Tools of every list but that of all tools. */
 export const commonTools: readonly string[] = ['find_assets', 'read_asset', 'search_docs'];
 
-export interface Toolset {
+interface Toolset {
   describes: string;
-  /** What an app may do with it, as its user is asked. */
-  allows: string;
   has(tool: Tool): boolean;
 }
 
@@ -26,41 +27,34 @@ function inGroups(...groups: string[]): (tool: Tool) => boolean {
 
 const isOfWorkflows = inGroups('Workflows');
 
-/** Parts of the list of all tools, by the work for which they are. */
+/** Parts of the list of all tools, by the work for which they are. Each is a scope of apps. */
 export const toolsets: Readonly<Record<string, Toolset>> = {
   runs: {
     describes: 'run workflows, follow and repeat runs',
-    allows: 'Run workflows, and see, repeat and stop runs',
     has: (tool) => isOfWorkflows(tool) && ofRuns.test(tool.name),
   },
   build: {
     describes: 'make workflows',
-    allows: 'See, make, change, publish and delete workflows',
     has: (tool) => isOfWorkflows(tool) && !ofRuns.test(tool.name),
   },
   data: {
     describes: 'datasources, queries, tables and rows',
-    allows: 'Read and change data: datasources, queries, tables and their rows',
     has: inGroups('Database', 'Datasources', 'Data queries'),
   },
   pages: {
     describes: 'app pages, widgets, dashboards',
-    allows: 'See, make, change and delete app pages, widgets and dashboards',
     has: inGroups('App pages', 'Widgets', 'Dashboards'),
   },
   triggers: {
     describes: 'listeners and cron jobs',
-    allows: 'See, make, change and delete listeners and cron jobs, which start workflows by themselves',
     has: inGroups('Listeners', 'Cron jobs'),
   },
   move: {
     describes: 'folders, export and import',
-    allows: 'Export and import assets, and arrange folders',
     has: inGroups('Folders', 'Bundles'),
   },
   admin: {
     describes: 'members, roles, keys, variables, settings, audit trail',
-    allows: 'Administer the tenant: members, roles, API keys, variables, settings and the audit trail',
     has: inGroups('Tenants', 'Users', 'Roles', 'API keys', 'Variables', 'OAuth', 'AI', 'Audit'),
   },
-};
+} satisfies Record<AppScope, Toolset>;

@@ -1,9 +1,7 @@
-import { type Toolset, toolsets } from './lists.ts';
-import type { Tool } from './registry.ts';
-import type { ToolCaller } from './tool.ts';
+import { toolsets } from './lists.ts';
+import type { ComposedTool, RouteTool, ToolCaller } from './tool.ts';
 
-/** What a user lets an app do over MCP, by the toolsets of `?tools=`. */
-export const scopes: readonly string[] = Object.keys(toolsets);
+type Tool = RouteTool | ComposedTool;
 
 /** Tools that every app has: they find assets by title and read the documentation, or call tools that are cut themselves. */
 const always: readonly string[] = ['find_assets', 'read_asset', 'get_overview', 'search_docs', 'search_tenant'];
@@ -16,7 +14,7 @@ export function scopeNeeded(tool: Tool): string | undefined {
   if (always.includes(tool.name)) return undefined;
   // Those that count and list assets of all kinds: each list is cut itself.
   if (!('route' in tool) && tool.group === 'Tenants') return undefined;
-  return Object.entries(toolsets).find(([, toolset]: [string, Toolset]) => toolset.has(tool))?.[0] ?? WIDEST;
+  return Object.entries(toolsets).find(([, toolset]) => toolset.has(tool))?.[0] ?? WIDEST;
 }
 
 /** Whether an app with these scopes may call a tool. Without scopes the caller is no app. */

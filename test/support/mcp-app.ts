@@ -2,7 +2,7 @@ import { Client, type OAuthClientProvider, StreamableHTTPClientTransport } from 
 import type { MCP } from '#api/mcp/listen.ts';
 import type { Cluster } from './cluster.ts';
 import { startMCPOf } from './mcp.ts';
-import { issuer, password, site, startSignInCluster, visit } from './sign-in.ts';
+import { password, site, startSignInCluster, visit } from './sign-in.ts';
 import type { Page, Visitor } from './visitor.ts';
 
 /** The name of the MCP service with the built-in sign-in; only the tests' fetch resolves it. */
@@ -78,7 +78,7 @@ export async function answerConsent(visitor: Visitor, page: Page, consent: Conse
   return await visitor.open(action, { form: form as [string, string][] });
 }
 
-export function tickedIn({ text }: Page): string[] {
+function tickedIn({ text }: Page): string[] {
   return [...text.matchAll(/name="scope" value="(\w+)" checked/g)].map(([, scope = '']) => scope);
 }
 
@@ -91,7 +91,7 @@ interface AppSettings {
 }
 
 /** The memory of a program that signs its user in: nothing at first. The user agrees in the browser `visitor`. */
-export function anApp({ email, fetch, visitor, consent, name = 'A test app' }: AppSettings) {
+function anApp({ email, fetch, visitor, consent, name = 'A test app' }: AppSettings) {
   const stored: {
     client?: { client_id: string };
     tokens?: { access_token: string; refresh_token?: string; scope?: string };
@@ -142,5 +142,3 @@ export async function connectApp(
   await client.connect(app.transport(url));
   return Object.assign(app, { client });
 }
-
-export { issuer, site };

@@ -56,14 +56,14 @@ async function register(metadata: object = {}, fetch = deployment.fetchFrom()) {
   return { status: response.status, body: (await response.json()) as Record<string, string> };
 }
 
-interface Asking {
+interface Begun {
   url: URL;
   clientID: string;
   verifier: string;
 }
 
 /** An app that has registered, and the address to which it sends the browser. */
-async function asking(more: Record<string, string | undefined> = {}): Promise<Asking> {
+async function begin(more: Record<string, string | undefined> = {}): Promise<Begun> {
   const { client_id: clientID = '' } =
     more.client_id === undefined ? (await register()).body : { client_id: more.client_id };
   const verifier = randomBytes(32).toString('base64url');
@@ -77,7 +77,7 @@ async function asking(more: Record<string, string | undefined> = {}): Promise<As
   return { url, clientID, verifier };
 }
 
-async function codeFor({ url }: Asking, consent?: Consent): Promise<string> {
+async function codeFor({ url }: Begun, consent?: Consent): Promise<string> {
   const answer = await answerConsent(visitor, await openConsent(visitor, url, email), consent);
   return answer.leadsTo?.searchParams.get('code') ?? '';
 }
@@ -94,17 +94,17 @@ interface Answer {
   scope?: string;
 }
 
-const exchange = ({ clientID, verifier }: Asking, code: string, more: Record<string, string> = {}) =>
+const exchange = ({ clientID, verifier }: Begun, code: string, more: Record<string, string> = {}) =>
   tokenRequest({
     ...{ grant_type: 'authorization_code', client_id: clientID, code, code_verifier: verifier },
     ...{ redirect_uri: loopbackURI, ...more },
   });
 
-const refresh = ({ clientID }: Asking, token: string, more: Record<string, string> = {}) =>
+const refresh = ({ clientID }: Begun, token: string, more: Record<string, string> = {}) =>
   tokenRequest({ grant_type: 'refresh_token', client_id: clientID, refresh_token: token, ...more });
 
 async function connected(more: Record<string, string> = {}, consent?: Consent) {
-  const app = await asking(more);
+  const app = await begin(more);
   const tokens = await exchange(app, await codeFor(app, consent));
   return { app, access: tokens.access_token ?? '', refresh: tokens.refresh_token ?? '', scope: tokens.scope };
 }
@@ -141,13 +141,13 @@ describe('a token', () => {
   });
 
   test('ends when the app revokes it, with all that the app was given', async () => {
-    const { app, access, refresh: kept } = await connected();
-    const revoke = (token: string) =>
+    const { app, access, refresh: token } = await connected();
+    const revoke = (revoked: string) =>
       deployment.fetchFrom()(`${issuer}/token/revocation`, {
         method: 'POST',
-        body: new URLSearchParams({ token, client_id: app.clientID }),
+        body: new URLSearchParams({ token: revoked, client_id: app.clientID }),
       });
-    const other = await refresh(app, kept);
+    const other = await refresh(app, token);
     const grants = async () =>
       (
         await deployment.cluster.pool.query("select from sign_in_record where kind = 'Grant' and payload like $1", [
@@ -181,7 +181,7 @@ describe('a token', () => {
 
 describe('a code', () => {
   test('is good once: a second use ends what the first was given', async () => {
-    const app = await asking();
+    const app = await begin();
     const code = await codeFor(app);
     const tokens = await exchange(app, code);
     expect(await statusAt(one(), tokens.access_token ?? '')).toBe(200);
@@ -190,17 +190,17 @@ describe('a code', () => {
   });
 
   test('needs PKCE by S256, and its verifier', async () => {
-    const without = await asking({ code_challenge: undefined, code_challenge_method: undefined });
-    const plain = await asking({ code_challenge_method: 'plain' });
+    const without = await begin({ code_challenge: undefined, code_challenge_method: undefined });
+    const plain = await begin({ code_challenge_method: 'plain' });
     expect(errorOf(await visitor.open(without.url.href))).toBe('invalid_request');
     expect(errorOf(await visitor.open(plain.url.href))).toBe('invalid_request');
-    const app = await asking();
+    const app = await begin();
     const wrong = { ...app, verifier: randomBytes(32).toString('base64url') };
     expect(await exchange(wrong, await codeFor(app))).toMatchObject({ status: 400, error: 'invalid_grant' });
   });
 
   test('of one app is nothing for another, and neither is its refresh token', async () => {
-    const app = await asking();
+    const app = await begin();
     const { client_id: clientID = '' } = (await register()).body;
     const thief = { ...app, clientID };
     expect(await exchange(thief, await codeFor(app))).toMatchObject({ status: 400, error: 'invalid_grant' });
@@ -211,13 +211,13 @@ describe('a code', () => {
 
 describe('consent', () => {
   test('is asked of each app each time, also for what was agreed to before', async () => {
-    const app = await asking();
+    const app = await begin();
     await codeFor(app);
-    const again = await asking({ client_id: app.clientID });
-    const silent = await asking({ client_id: app.clientID, prompt: 'none' });
-    const wider = await asking({ client_id: app.clientID, scope: 'data runs admin' });
+    const again = await begin({ client_id: app.clientID });
+    const silent = await begin({ client_id: app.clientID, prompt: 'none' });
+    const wider = await begin({ client_id: app.clientID, scope: 'data runs admin' });
     expect(errorOf(await visitor.open(silent.url.href))).toMatch(/consent_required|interaction_required/);
-    for (const { url } of [again, wider, await asking()]) {
+    for (const { url } of [again, wider, await begin()]) {
       const page = await visitor.open(url.href);
       expect(page.leadsTo).toBeUndefined();
       expect(page.text).toContain('Let an app act for you?');
@@ -225,7 +225,7 @@ describe('consent', () => {
   });
 
   test('is given on our page, in the browser that asked, and for what was asked', async () => {
-    const app = await asking();
+    const app = await begin();
     const page = await openConsent(visitor, app.url, email);
     const [, action = ''] = /<form[^>]* action="([^"]+)"/.exec(page.text) ?? [];
     const form = { decision: 'allow', scope: 'data' };
@@ -250,7 +250,7 @@ describe('consent', () => {
   });
 
   test('is not needed to say no, and nothing is given without a choice', async () => {
-    const app = await asking();
+    const app = await begin();
     const page = await openConsent(visitor, app.url, email);
     expect((await answerConsent(visitor, page, { scopes: [] })).problem).toContain('Choose what the app may do');
     const denied = await answerConsent(visitor, page, { decision: 'deny' });
@@ -258,7 +258,7 @@ describe('consent', () => {
   });
 
   test('of a person who is no member of the tenant gives nothing', async () => {
-    const app = await asking();
+    const app = await begin();
     const page = await openConsent(visitor, app.url, 'stranger@example.com');
     const forced = await answerConsent(visitor, page, { scopes: ['data'] });
     expect([page.status, forced.status]).toEqual([403, 403]);
@@ -279,15 +279,15 @@ test('resources that are none of ours are refused, and so is a missing one', asy
     `${one()}/../x`,
     undefined,
   ])
-    expect(errorOf(await visitor.open((await asking({ resource })).url.href)), resource).toBe('invalid_target');
+    expect(errorOf(await visitor.open((await begin({ resource })).url.href)), resource).toBe('invalid_target');
 });
 
 describe('addresses of apps', () => {
   test('are those that were registered; of this machine with any port', async () => {
-    const app = await asking({ redirect_uri: 'https://evil.example/callback' });
+    const app = await begin({ redirect_uri: 'https://evil.example/callback' });
     const page = await visitor.open(app.url.href);
     expect([page.status, page.leadsTo]).toEqual([400, undefined]);
-    const port = await asking({ redirect_uri: loopbackURI.replace('33418', '50123') });
+    const port = await begin({ redirect_uri: loopbackURI.replace('33418', '50123') });
     const answer = await answerConsent(visitor, await openConsent(visitor, port.url, email));
     expect(answer.leadsTo?.href).toContain('http://127.0.0.1:50123/callback?code=');
   });
