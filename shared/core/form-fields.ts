@@ -8,10 +8,54 @@ import type { Json, JsonObject } from './json.ts';
  */
 export function readFields(form: Buffer, charset = 'utf-8'): [string, string][] {
   if (hasManyFields(form)) throw new NotText(`a form must not have more than ${MAX_FIELDS} fields`);
-  if (isUTF8Label(charset) && isUtf8(percentDecoded(form)))
-    return [...new URLSearchParams(`?${form.toString('utf8')}`)];
+  const fields = isUTF8Label(charset) ? readUTF8(form) : undefined;
+  if (fields) return fields;
   const pairs = form.toString('latin1').split('&');
   return pairs.filter((pair) => pair !== '').map((pair) => readField(pair, charset));
+}
+
+/**
+ * Undefined if a field is no UTF-8. One pass over the bytes: URLSearchParams looks for the `=` of each field up to the end of the form,
+ * which took 2.5 s for 9,990 fields without one before a long one.
+ */
+function readUTF8(form: Buffer): [string, string][] | undefined {
+  const decoded = Buffer.allocUnsafe(form.length);
+  const and = nextOf(form, AND);
+  const equals = nextOf(form, EQUALS);
+  const percent = nextOf(form, PERCENT);
+  const plus = nextOf(form, PLUS);
+  const ends: number[] = [];
+  let length = 0;
+  const decode = (from: number, to: number) => {
+    if (percent(from) >= to && plus(from) >= to) length += form.copy(decoded, length, from, to);
+    else length = decodeInto(decoded, length, form, { from, to });
+    ends.push(length);
+  };
+  for (let from = 0; from < form.length; from = and(from) + 1) {
+    const to = and(from);
+    if (to === from) continue;
+    const cut = Math.min(equals(from), to);
+    decode(from, cut);
+    decode(Math.min(cut + 1, to), to);
+  }
+  // `&` and `=` are no part of a longer character, so all fields are UTF-8 if the whole is.
+  if (!isUtf8(decoded.subarray(0, length))) return undefined;
+  return Array.from({ length: ends.length / 2 }, (_, nth) => [
+    decoded.toString('utf8', ends[2 * nth - 1] ?? 0, ends[2 * nth]),
+    decoded.toString('utf8', ends[2 * nth], ends[2 * nth + 1]),
+  ]);
+}
+
+/** Finds the next such byte from a position on; the length if there is none. Positions that are asked for may only grow. */
+function nextOf(form: Buffer, byte: number): (from: number) => number {
+  let found = -1;
+  return (from) => {
+    if (found < from) {
+      const at = form.indexOf(byte, from);
+      found = at < 0 ? form.length : at;
+    }
+    return found;
+  };
 }
 
 /** Far more than forms have; code that reads a million of them would delay everything else. */
@@ -34,23 +78,37 @@ export function listFields<Value extends Json>(pairs: Iterable<readonly [string,
   return Object.fromEntries([...values].map(([name, all]) => [name, all.length === 1 ? (all[0] ?? null) : all]));
 }
 
-/** The bytes that a form encodes, without a check of its fields. */
-export function percentDecoded(form: Buffer): Buffer {
-  if (!form.includes(PERCENT)) return form;
-  const decoded = Buffer.allocUnsafe(form.length);
-  let length = 0;
-  for (let at = 0; at < form.length; at += 1) {
-    const byte = form[at] ?? 0;
-    const high = byte === PERCENT ? (DIGITS[form[at + 1] ?? 0] ?? -1) : -1;
-    const low = high < 0 ? -1 : (DIGITS[form[at + 2] ?? 0] ?? -1);
-    if (low >= 0) at += 2;
-    decoded[length] = low < 0 ? byte : 16 * high + low;
-    length += 1;
-  }
-  return decoded.subarray(0, length);
+/** The bytes that a part of a form encodes. */
+export function percentDecoded(part: Buffer): Buffer {
+  const decoded = Buffer.allocUnsafe(part.length);
+  return decoded.subarray(0, decodeInto(decoded, 0, part, { from: 0, to: part.length }));
 }
 
+/** Answers where the next byte goes. */
+function decodeInto(target: Buffer, start: number, form: Buffer, { from, to }: { from: number; to: number }): number {
+  let length = start;
+  for (let at = from; at < to; at += 1) {
+    let byte = form[at] ?? 0;
+    if (byte === PLUS) byte = SPACE;
+    else if (byte === PERCENT && at + 2 < to) {
+      const high = DIGITS[form[at + 1] ?? 0] ?? -1;
+      const low = DIGITS[form[at + 2] ?? 0] ?? -1;
+      if (high >= 0 && low >= 0) {
+        byte = 16 * high + low;
+        at += 2;
+      }
+    }
+    target[length] = byte;
+    length += 1;
+  }
+  return length;
+}
+
+const SPACE = 0x20;
 const PERCENT = 0x25;
+const AND = 0x26;
+const PLUS = 0x2b;
+const EQUALS = 0x3d;
 
 /** The value of a hexadecimal digit; NaN for another character. */
 export function hexDigit(byte = 0): number {
@@ -77,5 +135,5 @@ function readField(pair: string, charset: string): [string, string] {
 }
 
 function decodeField(text: string, charset: string): string {
-  return decodeText(percentDecoded(Buffer.from(text.replaceAll('+', ' '), 'latin1')), { charset });
+  return decodeText(percentDecoded(Buffer.from(text, 'latin1')), { charset });
 }

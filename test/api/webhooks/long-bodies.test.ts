@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
 import { jsonOf, readField } from '#api/resources/webhooks/json-field.ts';
-import { percentDecoded } from '#shared/core/form-fields.ts';
+import { percentDecoded, readFields } from '#shared/core/form-fields.ts';
 import { requireUsable } from '#shared/triggers/listeners/require-usable.ts';
 
 const body = (bytes: number) =>
@@ -37,4 +37,21 @@ test.each([
   ['%%41%4g%', '%A%4g%'],
 ])('the bytes of %s are decoded', (form, bytes) => {
   expect(percentDecoded(Buffer.from(form)).toString()).toBe(bytes);
+});
+
+test.each(['a=1&b=hello+world&c=%C3%A4&=x&y&&z=&%=%4', 'a=b=c&a+%2B=%26%3D&&=&==', '%41&+=+&%zz=%e2%82%ac', '', '&'])(
+  'the fields of %j are those that URLSearchParams reads',
+  (form) => {
+    expect(readFields(Buffer.from(form))).toEqual([...new URLSearchParams(`?${form}`)]);
+  },
+);
+
+test('of a form with many short fields before a long one, no byte is looked for twice', () => {
+  using search = vi.spyOn(Buffer.prototype, 'indexOf');
+  const form = Buffer.from(`${'a&'.repeat(9_000)}${'b'.repeat(1_000_000)}`);
+
+  expect(readFields(form)).toHaveLength(9_001);
+
+  // Once for each `&` when they are counted and when they are read, and once for each other byte, which it has not.
+  expect(search.mock.calls.length).toBeLessThan(2 * 9_001 + 10);
 });
