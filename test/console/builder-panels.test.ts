@@ -23,6 +23,7 @@ import { pageChanges } from '#ops/console/builder/panels/versions/page-changes.t
 import type { Grants } from '#ops/console/people/grants.ts';
 import { faultsIn } from '#ops/console/values/check.ts';
 import { completionsAt } from '#ops/console/values/complete.ts';
+import { hasParts, partsOf } from '#ops/console/values/value.ts';
 import { findWidgetType } from '#shared/apps/widgets/index.ts';
 
 const keyOf = (name: string) => `widget_0193e0a0-0000-7000-8000-00000000000${name.length}_${name}`;
@@ -256,6 +257,10 @@ describe('values of a page', () => {
       'customer',
     ]);
     expect(faultsIn('{{widgets.table.selectedRow.other}}', own)).toEqual([]);
+    // In the tree of the picker they stand below the row too.
+    const [table] = own.groups.find(({ title }) => title === 'Widgets')?.values ?? [];
+    const row = table && partsOf(table).find(({ name }) => name === 'selectedRow');
+    expect(row && hasParts(row)).toBe(true);
     expect(sameNames(['orderId', 'id', 'note'], ['order_id', 'ID'])).toEqual([
       ['orderId', 'order_id'],
       ['id', 'ID'],

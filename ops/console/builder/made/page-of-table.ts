@@ -75,7 +75,7 @@ export function pageOfTable({ table, title, doing, newID }: Wanted): Plan {
   ]);
 }
 
-/** What is read of the table is read again once one of these has ended. */
+/** All that is read of the table is read again once one of these has ended. */
 function followed(names: readonly string[]) {
   return names.length > 0 ? { refreshOn: names.map((name) => `queries.${name}.status`) } : {};
 }

@@ -102,7 +102,7 @@ function OneSource({ source, isOpen, onRemove, ...props }: SourceProps) {
     enabled: id !== undefined && isID(id),
   });
   const box = useRef<HTMLDetailsElement>(null);
-  // What was added stands behind all others, which may fill the panel.
+  // The one that was added stands behind all others, which may fill the panel.
   useEffect(() => {
     if (isOpen) box.current?.scrollIntoView({ block: 'nearest' });
   }, [isOpen]);

@@ -31,14 +31,14 @@ export function StartWorkflow({ action, set, document, edit }: FormProps) {
     );
     set({ alias: name, workflowID: undefined, ...(id !== undefined && { inputValues: undefined }) });
   };
-  const isGone = typeof alias === 'string' && !source;
+  const isMissing = typeof alias === 'string' && !source;
   return (
     <>
       <Picker
         types={['workflow']}
         label="Workflow"
         description={isOther ? undefined : 'The page starts it as you: viewers need no right to it'}
-        error={isGone && `This page has no workflow “${alias}” any more`}
+        error={isMissing && `This page has no workflow “${alias}” any more`}
         required
         value={id}
         onChange={choose}

@@ -58,7 +58,7 @@ function NoValue() {
   );
 }
 
-/** Of an amount that comes as a text, such as 890.50, the digits are as many as the database keeps. */
+/** An amount that comes as a text, such as 890.50, has as many digits as the database keeps. */
 function decimal(one: number, given: unknown): string {
   const [, digits = ''] = (typeof given === 'string' && /^-?\d+\.(\d{1,10})$/.exec(given.trim())) || [];
   const least = { minimumFractionDigits: digits.length, maximumFractionDigits: 10 };
