@@ -3,7 +3,7 @@ import { textArray } from '#shared/db/array.ts';
 import { tenantRoute } from '../../context/routes.ts';
 import { noFile } from '../../http/response/send-file.ts';
 import { placedWidgetsOf } from '../../pages/bindings.ts';
-import { FilePath, sendWidgetFile } from '../widgets/files/send.ts';
+import { FilePath, sendWidgetFile } from '../../pages/widget-file.ts';
 import { openPage } from './open-page.ts';
 import { AppPageID } from './schemas.ts';
 

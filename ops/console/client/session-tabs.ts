@@ -1,17 +1,22 @@
-import type { KeptSession } from './session.ts';
+/** A session as a tab keeps it: which sign-in it is of, how often that was renewed, and how. */
+interface KeptSession {
+  signInID: string;
+  renewals: number;
+  renewal: { kind: string };
+}
 
 /** A refresh token that is used twice ends the sign-in, so tabs with the same session renew it in turn, and tell each other. */
-export interface SessionTabs {
+export interface SessionTabs<S extends KeptSession> {
   /** Does the work while no other tab renews this sign-in, and after a tab that has renewed it has been heard. */
-  inTurn(session: KeptSession, work: () => Promise<void>): Promise<void>;
+  inTurn(session: S, work: () => Promise<void>): Promise<void>;
   /** Tells the other tabs of a renewed session. */
-  tell(session: KeptSession): void;
+  tell(session: S): void;
 }
 
 type Renewal = Pick<KeptSession, 'signInID' | 'renewals'>;
 
-type Message =
-  | { renewed: KeptSession }
+type Message<S> =
+  | { renewed: S }
   /** Asked by a tab that may have missed one: it was asleep, or was restored. */
   | { asked: Renewal };
 
@@ -21,14 +26,17 @@ const ANSWER_MS = 300;
 /** For another tab that renews it. */
 const TURN_MS = 30_000;
 
-export function connectTabs(get: () => KeptSession | undefined, set: (session: KeptSession) => void): SessionTabs {
+export function connectTabs<S extends KeptSession>(
+  get: () => S | undefined,
+  set: (session: S) => void,
+): SessionTabs<S> {
   const channel = new BroadcastChannel(CHANNEL);
   let heard: (() => void) | undefined;
-  channel.onmessage = ({ data }: { data: Message }) => {
+  channel.onmessage = ({ data }: { data: Message<S> }) => {
     const own = get();
     if (!own) return;
     if ('asked' in data) {
-      if (isLater(own, data.asked)) channel.postMessage({ renewed: own } satisfies Message);
+      if (isLater(own, data.asked)) channel.postMessage({ renewed: own } satisfies Message<S>);
     } else if (isLater(data.renewed, own)) {
       set(data.renewed);
       heard?.();
@@ -40,7 +48,7 @@ export function connectTabs(get: () => KeptSession | undefined, set: (session: K
       heard = resolve;
       setTimeout(resolve, ANSWER_MS);
     });
-    channel.postMessage({ asked: { signInID, renewals } } satisfies Message);
+    channel.postMessage({ asked: { signInID, renewals } } satisfies Message<S>);
     await answered;
     heard = undefined;
   }
@@ -56,7 +64,7 @@ export function connectTabs(get: () => KeptSession | undefined, set: (session: K
       });
     },
     tell(session) {
-      if (session.renewal.kind === 'provider') channel.postMessage({ renewed: session } satisfies Message);
+      if (session.renewal.kind === 'provider') channel.postMessage({ renewed: session } satisfies Message<S>);
     },
   };
 }

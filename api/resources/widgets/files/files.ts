@@ -4,9 +4,9 @@ import { saveFile } from '../../../assets/save-file.ts';
 import { tenantRoute } from '../../../context/routes.ts';
 import { Message } from '../../../http/fields/response-parts.ts';
 import { UPLOAD } from '../../../http/request/upload.ts';
+import { FilePath, sendWidgetFile } from '../../../pages/widget-file.ts';
 import { exampleFile } from '../examples.ts';
 import { fileAddressOf, widgetFileFields } from './address.ts';
-import { FilePath, sendWidgetFile } from './send.ts';
 import { widgetFileTypeOf } from './type.ts';
 
 const WidgetFile = z

@@ -2,9 +2,6 @@ import { isUtf8 } from 'node:buffer';
 import { cooperative } from '#shared/concurrency/cooperative.ts';
 import { imageTypeOf } from '../../../assets/image-type.ts';
 
-/** Types that a browser shows in place: it runs nothing in them. SVG and HTML can contain scripts. */
-const SHOWN = /^(image|video|audio)\//;
-
 /** The type of a file by its bytes; undefined for files that widgets do not show. */
 export async function widgetFileTypeOf(bytes: Buffer): Promise<string | undefined> {
   const image = imageTypeOf(bytes);
@@ -12,10 +9,6 @@ export async function widgetFileTypeOf(bytes: Buffer): Promise<string | undefine
   const known = signatures.find(({ offset, text }) => begins(bytes, offset, text));
   if (known) return known.type;
   return isUtf8(bytes) && (await isPlain(bytes)) ? 'text/plain' : undefined;
-}
-
-export function isShownInline(fileType: string): boolean {
-  return SHOWN.test(fileType);
 }
 
 const signatures = [

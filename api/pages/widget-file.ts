@@ -1,11 +1,12 @@
-import type { Response } from 'express';
 import { z } from 'zod';
 import { quote } from '#shared/core/quote.ts';
 import { idOf } from '#shared/core/schema/reference.ts';
 import type { EntityManager } from '#shared/entities/orm.ts';
 import { TenantFile } from '#shared/entities/tables/tenant-file.ts';
-import { noFile, sendFile } from '../../../http/response/send-file.ts';
-import { isShownInline } from './type.ts';
+import { noFile, sendFile } from '../http/response/send-file.ts';
+
+/** Types that a browser shows in place: it runs nothing in them. SVG and HTML can contain scripts. */
+const SHOWN = /^(image|video|audio)\//;
 
 /** The path of an uploaded file. Only the two ids in it are used, so it leads to no other file. */
 export const FilePath = z
@@ -23,7 +24,7 @@ interface Wanted {
   em: EntityManager;
   tenantID: string;
   path: z.output<typeof FilePath>;
-  response: Response;
+  response: Parameters<typeof sendFile>[2]['response'];
   signal: AbortSignal;
 }
 
@@ -34,5 +35,5 @@ export async function sendWidgetFile(
 ): Promise<void> {
   const file = path.tenantID === tenantID ? await em.findOne(TenantFile, { id: path.fileID, purpose: 'widget' }) : null;
   if (!file) throw noFile();
-  await sendFile(files, file, { response, signal, isInline: isShownInline(file.fileType) });
+  await sendFile(files, file, { response, signal, isInline: SHOWN.test(file.fileType) });
 }
