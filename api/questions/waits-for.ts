@@ -5,7 +5,7 @@ import type { CollectionRequest } from '#shared/entities/tables/collection-reque
 
 const Answerer = z.object({ type: z.enum(['user', 'role', 'other']), name: z.string() }).meta({ id: 'Answerer' });
 
-/** What a reader of a question is told of those who may answer it. */
+/** Fields that tell the reader of a question who may answer it. */
 export const answerableFields = {
   mayAnswer: z.boolean().meta({ description: 'Whether the caller may' }),
   waitsFor: z.array(Answerer).meta({

@@ -90,7 +90,7 @@ function Open({ request, send }: { request: Request; send: Parameters<typeof App
   );
 }
 
-/** What the viewer has just answered. */
+/** The outcome of an answer that the viewer has just sent. */
 function Taken({ answer: { decision } }: { answer: Answer }) {
   return (
     <Notice tone="ok" role="status">

@@ -11,7 +11,7 @@ const looks: Record<Entry['outcome'], { word: string; tone: Tone; icon: IconName
   unknown: { word: 'Under way', tone: 'idle', icon: 'clock' },
 };
 
-/** What has not ended by then has died with its process. */
+/** An entry without an end by then is of a process that died. */
 const LONG_MS = 600_000;
 
 /** A failure is told with its status: below 500 it was refused. */

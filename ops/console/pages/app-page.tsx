@@ -24,7 +24,7 @@ const QuestionsOfPage = lazy(() =>
 );
 
 const SharePage = lazy(() =>
-  whenServed(() => import('../apps/share-page.tsx')).then(({ SharePage: one }) => ({ default: one })),
+  whenServed(() => import('../builder/panels/sharing/share-page.tsx')).then(({ SharePage: one }) => ({ default: one })),
 );
 
 /** An app page, as its viewers see it. */

@@ -1,6 +1,6 @@
 import { Modal } from '@mantine/core';
-import { appPageOf } from '../builder/document.ts';
-import { Sharing } from '../builder/panels/sharing/sharing.tsx';
+import { appPageOf } from '../../document.ts';
+import { Sharing } from './sharing.tsx';
 
 interface Props {
   read: Parameters<typeof appPageOf>[0];
