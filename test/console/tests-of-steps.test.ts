@@ -2,10 +2,11 @@
 import { describe, expect, test } from 'vitest';
 import type { Run, TimelineEvent } from '#ops/console/client/types.ts';
 import { type Draft, partBody } from '#ops/console/editor/draft.ts';
+import { briefOf } from '#ops/console/graph/result-line.ts';
 import { outdatedSteps } from '#ops/console/testing/outdated.ts';
 import { partAlone, partUpTo, type TestedPart } from '#ops/console/testing/part-of-graph.ts';
 import { type Pin, pinOf, pinsOf, withPin } from '#ops/console/testing/pins.ts';
-import { briefOf, noResults, omittedOutputs, resultsAfter } from '#ops/console/testing/results.ts';
+import { noResults, omittedOutputs, resultsAfter } from '#ops/console/testing/results.ts';
 import { runSync } from '#shared/concurrency/cooperative.ts';
 import { checkGraph } from '#shared/workflow/graph/graph.ts';
 import { draft, kinds } from './drafts.ts';

@@ -1,7 +1,14 @@
 import { Button, Group, Modal, Stack, Text } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
-import type { LeaveProps } from './leaving.ts';
 import { Problem } from './problem.tsx';
+
+/** Saves what is not saved, if the page can do so by itself. */
+export type Save = (() => Promise<unknown>) | undefined;
+
+export interface LeaveProps {
+  save: Save;
+  onAnswer: (mayLeave: boolean) => void;
+}
 
 /** Asks before unsaved changes are left. If they cannot be saved, one stays, and the page says at its fields why. */
 export function LeaveDialog({ save, onAnswer }: LeaveProps) {

@@ -1,12 +1,5 @@
 import { type ComponentType, useSyncExternalStore } from 'react';
-
-/** Saves what is not saved, if the page can do so by itself. */
-export type Save = (() => Promise<unknown>) | undefined;
-
-export interface LeaveProps {
-  save: Save;
-  onAnswer: (mayLeave: boolean) => void;
-}
+import type { LeaveProps, Save } from './leave-dialog.tsx';
 
 interface Asked extends LeaveProps {
   Dialog: ComponentType<LeaveProps>;

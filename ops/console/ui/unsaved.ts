@@ -1,6 +1,7 @@
 import { useBlocker } from '@tanstack/react-router';
 import { createContext, useContext, useEffect } from 'react';
-import { mayLeave, type Save } from './leaving.ts';
+import type { Save } from './leave-dialog.tsx';
+import { mayLeave } from './leaving.ts';
 
 /** Is told whether what is inside has unsaved changes; a dialog, for example, which then asks before it closes. */
 export const TellUnsaved = createContext<((isDirty: boolean) => void) | undefined>(undefined);

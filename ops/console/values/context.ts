@@ -1,5 +1,4 @@
 import { type ComponentType, createContext, type ReactNode } from 'react';
-import type { Schema } from '../ui/schema-shape.ts';
 import type { Syntax } from './path.ts';
 import type { Values } from './value.ts';
 
@@ -29,6 +28,9 @@ export interface FillProps {
   value: Readonly<Record<string, unknown>>;
   onChange: (value: Readonly<Record<string, unknown>>) => void;
 }
+
+/** JSON Schema. */
+type Schema = Readonly<Record<string, unknown>>;
 
 /** The values that fields of a step can name. */
 export interface ValuesHere {

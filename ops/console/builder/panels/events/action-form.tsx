@@ -12,6 +12,7 @@ import { ChooseVariable } from '../variables/choose-variable.tsx';
 import { ActionInputs, OwnRight } from './action-inputs.tsx';
 import { type ActionType, isActionType, keyOfWidget } from './action-words.ts';
 import type { Action } from './actions-of.ts';
+import type { FormProps } from './form-props.ts';
 import { ParamsField } from './params-field.tsx';
 import { StartWorkflow } from './start-workflow.tsx';
 
@@ -19,8 +20,6 @@ interface Props extends Pick<PanelProps, 'document' | 'edit'> {
   action: Action;
   onChange: (action: Action) => void;
 }
-
-export type FormProps = Omit<Props, 'onChange'> & { set: (part: Action) => void };
 
 /** The fields of an action. Those that it has beside them are kept. */
 export function ActionForm({ onChange, ...props }: Props) {

@@ -9,7 +9,7 @@ import { isObject } from '../../../ui/is-object.ts';
 import { expressionText } from '../../../values/path.ts';
 import { chosenRowsIn, pathOfChosen, sameNames } from '../values/chosen-rows.ts';
 import { PageOnCanvas } from '../values/page-now.tsx';
-import type { FormProps } from './action-form.tsx';
+import type { FormProps } from './form-props.ts';
 
 interface Props extends Pick<FormProps, 'action' | 'set' | 'document'> {
   type: 'workflow' | 'dataQuery';

@@ -5,8 +5,8 @@ import { Picker } from '../../../ui/picker.tsx';
 import { addSource, boundBy, nameFrom, sourcesOf } from '../config.ts';
 import { followedByAll } from '../data/read-again.ts';
 import { ReadAgain } from '../data/read-again-field.tsx';
-import type { FormProps } from './action-form.tsx';
 import { ActionInputs, OwnRight } from './action-inputs.tsx';
+import type { FormProps } from './form-props.ts';
 
 /** Which workflow is started, with which inputs, and what is read again once its run has ended. A chosen one belongs to the page from then on. */
 export function StartWorkflow({ action, set, document, edit }: FormProps) {
