@@ -612,7 +612,7 @@ test('a chosen row whose values have changed is still chosen, by its key', () =>
   const chosen = [{ order_id: 2, customer_id: 7, state: 'open' }];
   const paid = { order_id: 2, customer_id: 7, state: 'paid' };
   expect(remainingRows([{ order_id: 1, customer_id: 8, state: 'open' }, paid], chosen)).toEqual([paid]);
-  // What is no key by its name, or not of one row alone, says nothing.
+  // A value that is no key by its name, or not of one row alone, says nothing.
   expect(remainingRows([{ customer: 7, state: 'paid' }], [{ customer: 7, state: 'open' }])).toEqual([]);
   expect(remainingRows([{ state: 'paid', customer_id: 7 }], [{ state: 'open', customer_id: 7 }])).toEqual([]);
   expect(remainingRows([paid, { ...paid, state: 'late' }], chosen)).toEqual([]);

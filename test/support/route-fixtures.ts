@@ -195,7 +195,7 @@ const params: Record<string, MakeParam> = {
       .post('T/widgets/upload', aFile(Buffer.from('a text')));
     return answer.body.filePath;
   },
-  /** Of a widget on the newest page. */
+  /** The file of a widget on the newest page. */
   pageFilePath: async (cluster, tenant) => {
     const api = cluster.as(tenant.creator).in(tenant);
     const { filePath } = (await api.post('T/widgets/upload', aFile())).body;

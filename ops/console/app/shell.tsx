@@ -16,7 +16,7 @@ import { type Page, pages } from '../shell/pages.ts';
 import { SchemeSwitch, schemes } from '../shell/scheme.tsx';
 import { CreateHere } from '../ui/create-here.ts';
 import { Icon } from '../ui/icon.tsx';
-import { useLeaving } from '../ui/leaving.ts';
+import { useUnsavedQuestion } from '../ui/leaving.ts';
 import { NewPageContext } from '../ui/new-page-dialog.tsx';
 import { Problem } from '../ui/problem.tsx';
 
@@ -126,14 +126,14 @@ export function Shell() {
           </CreateHere>
         </AppShell.Main>
       </AppShell>
-      <Leaving />
+      <UnsavedQuestion />
     </>
   );
 }
 
-/** Before a page with unsaved changes is left. */
-function Leaving() {
-  const asked = useLeaving();
+/** The question before a page with unsaved changes is left. */
+function UnsavedQuestion() {
+  const asked = useUnsavedQuestion();
   return asked && <asked.Dialog save={asked.save} onAnswer={asked.onAnswer} />;
 }
 

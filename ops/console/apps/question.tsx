@@ -16,10 +16,10 @@ import { questionTitle } from '../ui/question.ts';
 import { WaitsFor } from '../ui/waits-for.tsx';
 
 /**
- * A question of a run within the page that has started the run, for those who may answer it there or in the inbox. `isGone`: the run does
+ * A question of a run within the page that has started the run, for those who may answer it there or in the inbox. `isOver`: the run does
  * not ask it any more, so another may have answered meanwhile.
  */
-export function Question({ questionID, isGone = false }: QuestionProps) {
+export function Question({ questionID, isOver = false }: QuestionProps) {
   const { read, isReadable, answer } = useAsked(questionID);
   const queries = useQueryClient();
   const send = useMutation({
@@ -33,10 +33,10 @@ export function Question({ questionID, isGone = false }: QuestionProps) {
   });
   const { data: request, refetch } = read;
   useEffect(() => {
-    if (isGone && isReadable) void refetch();
-  }, [isGone, isReadable, refetch]);
+    if (isOver && isReadable) void refetch();
+  }, [isOver, isReadable, refetch]);
   const error = errorInPlaceOf(read);
-  if (!isReadable) return isGone ? null : <Text size="sm">It waits for the answer of another person.</Text>;
+  if (!isReadable) return isOver ? null : <Text size="sm">It waits for the answer of another person.</Text>;
   if (error) return <Problem error={error} />;
   if (!request) return <Skeleton h={80} />;
   if (request.status === 'PENDING') return <Open request={request} send={send} />;

@@ -16,8 +16,8 @@ export function QuestionsOfPage(ids: { tenantID: string; appPageID: string }) {
   const { data: open = [] } = useQuery({ ...pageQuestionsRead(ids), refetchInterval: EVERY_MS });
   // Those that the viewer has unfolded stay when another has answered them, and say so.
   const [looked, setLooked] = useState<readonly Summary[]>([]);
-  const gone = looked.filter(({ collectionRequestID: id }) => !open.some((one) => one.collectionRequestID === id));
-  const questions = [...open, ...gone];
+  const closed = looked.filter(({ collectionRequestID: id }) => !open.some((one) => one.collectionRequestID === id));
+  const questions = [...open, ...closed];
   const forget = (id: string) => setLooked((all) => all.filter((one) => one.collectionRequestID !== id));
   if (questions.length === 0) return null;
   return (
@@ -42,7 +42,7 @@ export function QuestionsOfPage(ids: { tenantID: string; appPageID: string }) {
               </span>
             </summary>
             <Suspense>
-              <Question questionID={one.collectionRequestID} isGone={gone.includes(one)} />
+              <Question questionID={one.collectionRequestID} isOver={closed.includes(one)} />
             </Suspense>
           </details>
         ))}

@@ -31,7 +31,7 @@ export function ProposalCard({ id, label, title, summary, children }: Props) {
 }
 
 interface ActionsProps {
-  /** What taking it does, in words. */
+  /** The effect of taking it, in words. */
   action: string;
   disabled?: boolean;
   loading?: boolean;

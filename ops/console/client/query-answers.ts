@@ -28,9 +28,9 @@ export function rememberAnswer(tenantID: string, query: unknown, { dataQueryResu
 /** The shape of the answer of a query, by its id or text; undefined if it is not known. */
 export function shapeOfAnswer(tenantID: string, query: unknown): Shape | undefined {
   const key = keyOf(tenantID, query);
-  const kept = key === undefined ? null : sessionStorage.getItem(key);
-  if (kept === null) return undefined;
-  const fields = (JSON.parse(kept) as [string, TypeName][]).map(([name, type]) => [name, { type }] as const);
+  const stored = key === undefined ? null : sessionStorage.getItem(key);
+  if (stored === null) return undefined;
+  const fields = (JSON.parse(stored) as [string, TypeName][]).map(([name, type]) => [name, { type }] as const);
   // A row may lack none of them, and the query may have been changed elsewhere.
   return { type: 'list', items: { type: 'object', fields: Object.fromEntries(fields) } };
 }

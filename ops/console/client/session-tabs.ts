@@ -1,19 +1,19 @@
 /** A session as a tab keeps it: which sign-in it is of, how often that was renewed, and how. */
-interface KeptSession {
+interface StoredSession {
   signInID: string;
   renewals: number;
   renewal: { kind: string };
 }
 
-/** A refresh token that is used twice ends the sign-in, so tabs with the same session renew it in turn, and tell each other. */
-export interface SessionTabs<S extends KeptSession> {
+/** A refresh token that is used twice ends the sign-in, so tabs with the same session renew it one at a time, and tell each other. */
+export interface SessionTabs<S extends StoredSession> {
   /** Does the work while no other tab renews this sign-in, and after a tab that has renewed it has been heard. */
-  inTurn(session: S, work: () => Promise<void>): Promise<void>;
+  oneAtATime(session: S, work: () => Promise<void>): Promise<void>;
   /** Tells the other tabs of a renewed session. */
   tell(session: S): void;
 }
 
-type Renewal = Pick<KeptSession, 'signInID' | 'renewals'>;
+type Renewal = Pick<StoredSession, 'signInID' | 'renewals'>;
 
 type Message<S> =
   | { renewed: S }
@@ -24,9 +24,9 @@ const CHANNEL = 'gantry.session';
 /** For the answer of another tab, which is here within milliseconds if there is one. */
 const ANSWER_MS = 300;
 /** For another tab that renews it. */
-const TURN_MS = 30_000;
+const RENEWAL_MS = 30_000;
 
-export function connectTabs<S extends KeptSession>(
+export function connectTabs<S extends StoredSession>(
   get: () => S | undefined,
   set: (session: S) => void,
 ): SessionTabs<S> {
@@ -43,7 +43,7 @@ export function connectTabs<S extends KeptSession>(
     }
   };
 
-  async function hearOthers({ signInID, renewals }: KeptSession): Promise<void> {
+  async function hearOthers({ signInID, renewals }: StoredSession): Promise<void> {
     const answered = new Promise<void>((resolve) => {
       heard = resolve;
       setTimeout(resolve, ANSWER_MS);
@@ -54,10 +54,10 @@ export function connectTabs<S extends KeptSession>(
   }
 
   return {
-    async inTurn(session, work) {
+    async oneAtATime(session, work) {
       // Only a refresh token is used up. A page without TLS has no locks, and no provider signs in there.
       if (session.renewal.kind !== 'provider') return work();
-      const options = { signal: AbortSignal.timeout(TURN_MS) };
+      const options = { signal: AbortSignal.timeout(RENEWAL_MS) };
       await navigator.locks.request(`${CHANNEL}.${session.signInID}`, options, async () => {
         await hearOthers(session);
         await work();

@@ -13,7 +13,7 @@ export interface Session {
 }
 
 /** A session as a tab keeps it. A tab that is duplicated, or restored, has the same one. */
-export interface KeptSession extends Session {
+export interface StoredSession extends Session {
   signInID: string;
   renewals: number;
 }
@@ -40,7 +40,7 @@ export function useSession(): Session | undefined {
   return useSyncExternalStore(subscribe, () => session);
 }
 
-export function getSession(): KeptSession | undefined {
+export function getSession(): StoredSession | undefined {
   return session;
 }
 
@@ -74,7 +74,7 @@ export function subscribe(listener: () => void): () => void {
   return () => listeners.delete(listener);
 }
 
-function set(next: KeptSession | undefined): void {
+function set(next: StoredSession | undefined): void {
   session = next;
   if (next) sessionStorage.setItem(KEY, JSON.stringify(next));
   else sessionStorage.removeItem(KEY);
@@ -82,7 +82,7 @@ function set(next: KeptSession | undefined): void {
   for (const listener of listeners) listener();
 }
 
-function schedule(next: KeptSession | undefined): void {
+function schedule(next: StoredSession | undefined): void {
   clearTimeout(timer);
   if (!next) return;
   const waitMs = Math.max(0, next.expiresAt - Date.now() - AHEAD_MS);
@@ -106,7 +106,7 @@ function renew(): Promise<void> {
 async function renewOnce(): Promise<void> {
   const current = session;
   if (!current) return;
-  await tabs.inTurn(current, async () => {
+  await tabs.oneAtATime(current, async () => {
     // Renewed by another tab, signed out, or in again meanwhile.
     if (session !== current) return;
     const { signInID, renewals } = current;
@@ -116,9 +116,9 @@ async function renewOnce(): Promise<void> {
   });
 }
 
-function read(): KeptSession | undefined {
+function read(): StoredSession | undefined {
   try {
-    const stored = JSON.parse(sessionStorage.getItem(KEY) ?? 'null') as KeptSession | null;
+    const stored = JSON.parse(sessionStorage.getItem(KEY) ?? 'null') as StoredSession | null;
     // An older console has kept it without the last two.
     return stored && stored.expiresAt > Date.now()
       ? { ...stored, signInID: stored.signInID ?? newID(), renewals: stored.renewals ?? 0 }

@@ -15,7 +15,7 @@ interface Props {
   example: readonly string[];
   isPending?: boolean;
   onGiven: (given: Given) => void;
-  /** What was pasted is gone again. */
+  /** The pasted text was removed again. */
   onCleared: () => void;
 }
 

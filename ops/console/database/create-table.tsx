@@ -68,7 +68,7 @@ export function CreateTable({ ids, onDone, onClose }: CreateProps) {
   };
   const make = async (preview: boolean) => {
     if (preview) return createTable(ids, table, true);
-    // What does not fit its column is found before anything is made.
+    // A value that does not fit its column is found before anything is made.
     const rows = rowsOfCells(lines, columns);
     const statements = isMade ? [] : await createTable(ids, table, false);
     setMade(true);

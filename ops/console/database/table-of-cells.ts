@@ -6,7 +6,7 @@ export interface ColumnOfCells {
   name: string;
   type: string;
   primaryKey: boolean;
-  /** Its place in a line of the cells. */
+  /** Its position in a line of the cells. */
   from: number;
 }
 
@@ -36,22 +36,22 @@ export function rowsOfCells(
   columns: readonly { name: string; type: string; from?: number | undefined }[],
 ): Record<string, unknown>[] {
   const count = Math.max(0, ...lines.map((cells) => cells.length));
-  const byPlace = Array.from({ length: count }, (_none, place) => {
-    const column = columns.find(({ from }) => from === place);
+  const byPosition = Array.from({ length: count }, (_none, position) => {
+    const column = columns.find(({ from }) => from === position);
     return column && ({ databaseTableColumnName: column.name, databaseTableColumnType: column.type } as TableColumn);
   });
-  return lines.map((cells, index) => rowOf(cells, byPlace, index + 2));
+  return lines.map((cells, index) => rowOf(cells, byPosition, index + 2));
 }
 
 /** A name that SQL takes without quotation marks. */
-function freeName(given: string, place: number, taken: Set<string>): string {
+function freeName(given: string, position: number, taken: Set<string>): string {
   const plain = given
     .normalize('NFKD')
     .toLowerCase()
     .replace(/\p{M}/gu, '')
     .replace(/[^\p{L}\p{N}]+/gu, '_')
     .replace(/^_+|_+$/g, '');
-  const base = plain === '' ? `column_${place + 1}` : plain;
+  const base = plain === '' ? `column_${position + 1}` : plain;
   let name = base;
   for (let next = 2; taken.has(name); next += 1) name = `${base}_${next}`;
   taken.add(name);

@@ -19,13 +19,13 @@ import { Problem } from '../ui/problem.tsx';
 import { useUnsaved } from '../ui/unsaved.ts';
 import { bodyOf, draftOf, faultsOf, nameIn, optionFaultsOf, optionsOf, partBody } from './draft.ts';
 import { EditorHead, type HeadDialog } from './head.tsx';
-import { dropDraft, type KeptDraft } from './kept-draft.ts';
 import { useLastTest } from './last-test.ts';
 import type { Proposed } from './marks.ts';
 import { useOpenWorkflow } from './open-workflow.ts';
 import { PausedSince, useResume } from './pause.tsx';
+import { dropDraft, type StoredDraft } from './stored-draft.ts';
 import { Studio } from './studio.tsx';
-import { useKeptDraft } from './use-kept-draft.ts';
+import { useStoredDraft } from './use-stored-draft.ts';
 import { useUndo } from './use-undo.tsx';
 
 const WhatWasInstalled = lazy(() => import('./installed.tsx').then(({ WhatWasInstalled: one }) => ({ default: one })));
@@ -105,7 +105,7 @@ export function Editor({ tenantID, workflow, kinds, step, run, onReload }: Props
   const open = useMemo(() => openExits(draft, kinds), [draft, kinds]);
   const mayChange = useMay(`workflow:${workflow.id}`)('workflow.update');
   useUnsaved(isDirty, () => save.mutateAsync({ isDraft: true }));
-  const { found, decided } = useKeptDraft({ workflow, isDirty, versionNumber: base.versionNumber, title, draft });
+  const { found, decided } = useStoredDraft({ workflow, isDirty, versionNumber: base.versionNumber, title, draft });
   const reload = () => {
     dropDraft(workflow.id);
     return onReload();
@@ -123,9 +123,9 @@ export function Editor({ tenantID, workflow, kinds, step, run, onReload }: Props
     change(next);
     setTaken(taken + 1);
   };
-  const restore = ({ versionNumber, ...kept }: KeptDraft) => {
-    take(() => kept.draft);
-    setTitle(kept.title);
+  const restore = ({ versionNumber, ...stored }: StoredDraft) => {
+    take(() => stored.draft);
+    setTitle(stored.title);
     // If another version was saved since, saving says so.
     noteChange({ versionNumber });
     decided();
@@ -252,7 +252,7 @@ function Installed(ids: { tenantID: string; workflowID: string }) {
 }
 
 interface FoundProps extends Omit<ComponentProps<typeof Restore>, 'found'> {
-  found: KeptDraft | undefined;
+  found: StoredDraft | undefined;
   mayChange: boolean;
 }
 

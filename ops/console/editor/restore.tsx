@@ -1,12 +1,12 @@
 import { Button } from '@mantine/core';
 import { Notice } from '../ui/notice.tsx';
-import type { KeptDraft } from './kept-draft.ts';
+import type { StoredDraft } from './stored-draft.ts';
 
 interface Props {
-  found: KeptDraft;
+  found: StoredDraft;
   /** The version that is open. */
   versionNumber: number;
-  onRestore: (found: KeptDraft) => void;
+  onRestore: (found: StoredDraft) => void;
   onDiscard: () => void;
 }
 

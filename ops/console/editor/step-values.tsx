@@ -70,7 +70,7 @@ function byNode(results: readonly { data: WholeOutput | undefined }[]): Readonly
   return new Map(results.flatMap(({ data }) => (data ? [[data.nodeID, data.output] as const] : [])));
 }
 
-/** What the queries of steps have answered before, as far as this tab has seen it. */
+/** The answers of queries of steps before, as far as this tab has seen it. */
 function useAnswers(tenantID: string, { nodes }: Draft): ReadonlyMap<string, Shape> {
   const may = useMay();
   const ids = useMemo(() => {

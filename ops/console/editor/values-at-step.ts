@@ -66,7 +66,7 @@ function createReader(draft: Draft, kinds: Kinds, known: Known): (id: string) =>
     const results = steps.flatMap(resultsOf);
     const links = linksAt(id);
     const groups: ValueGroup[] = [
-      // What differs from one time to the next is most often meant.
+      // Values that differ from one time to the next are meant most often.
       ...around.map((container) => ({ title: `Item of ${nameOf(container)}`, values: itemOf(container) })),
       { title: 'Inputs', values: [...partsOf(input)] },
       ...results,

@@ -45,7 +45,7 @@ function Parts({
   const lost = workers.rows.filter(({ state }) => state === 'lost' || state === 'overdue').length;
   return (
     <>
-      {restore && <Held restore={restore} />}
+      {restore && <DeferredWork restore={restore} />}
       <PausedQueues names={pausedQueues} />
       <Backlog at={backlog.at} rows={backlog.rows} empty="Nothing waits." />
       <WaitsPanel backlog={backlog} />
@@ -100,7 +100,7 @@ function Parts({
 }
 
 /** The command is that of the guide of backups. */
-function Held({ restore: { snapshotAt, phase } }: { restore: Schemas['FleetRestore'] }) {
+function DeferredWork({ restore: { snapshotAt, phase } }: { restore: Schemas['FleetRestore'] }) {
   if (phase === 'loading')
     return (
       <Restored at={snapshotAt}>

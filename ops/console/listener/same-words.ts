@@ -3,7 +3,7 @@ interface Same {
   note?: string;
 }
 
-/** What deliveries with one id have in common, by the setting of the listener. Of signed deliveries an unsigned header is no id. */
+/** The words that deliveries with one id have in common, by the setting of the listener. An unsigned header of signed deliveries is no id. */
 export function sameWords(
   { dedupBy, dedupField }: Readonly<Record<string, unknown>>,
   headers: readonly (readonly string[])[],

@@ -7,7 +7,7 @@ import { unfilledText } from './unfilled-text.ts';
 
 type Action = Schemas['Listener']['actions'][number];
 
-/** What the actions of a listener leave out of the inputs of what they start. */
+/** The inputs that the actions of a listener leave out of what they start. */
 export function UnfilledInputs({ actions }: { actions: readonly Action[] }) {
   return actions.map(({ actionID, isEnabled, actionConfig: { workflowID, dataQueryID, inputValues } }) => {
     if (!isEnabled) return null;

@@ -12,7 +12,7 @@ interface Props {
   step: Step;
 }
 
-/** What a step of a test waits for. A question that the caller may answer is answered here, so that nobody has to leave the editor. */
+/** The question that a step of a test waits for. One that the caller may answer is answered here, so that nobody has to leave the editor. */
 export function WaitingQuestion({ tenantID, run: { instanceID, waitReason }, step }: Props) {
   const may = useMay();
   const { data } = useQuery({

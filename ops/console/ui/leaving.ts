@@ -9,7 +9,7 @@ let asked: Asked | undefined;
 const listeners = new Set<() => void>();
 
 /** The question that waits for the person, which the shell shows. */
-export function useLeaving(): Asked | undefined {
+export function useUnsavedQuestion(): Asked | undefined {
   return useSyncExternalStore(subscribe, () => asked);
 }
 

@@ -14,7 +14,7 @@ function bare(items: Schema): Schema | undefined {
   return { ...items, properties: Object.fromEntries(fields) } as Schema;
 }
 
-/** What the fields of a line are for, behind a click. */
+/** The purposes of the fields of a line, behind a click. */
 function Help({ of }: { of: Schema }) {
   return (
     <details className="note">

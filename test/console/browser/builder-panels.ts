@@ -220,7 +220,7 @@ export function builderPanelTests(stage: () => Stage): void {
     await add(/^Start a workflow/);
     await event.getByPlaceholder('Choose a workflow').fill('Refund an order');
     await page.getByRole('option', { name: 'Refund an order' }).first().click();
-    // What the page reads is read again once the run has ended, unless a person takes that away.
+    // The data of the page are read again once the run has ended, unless a person takes that away.
     await event.getByText('When it has ended, read again').waitFor();
     const inputs = event.getByRole('group', { name: 'Inputs of this action' });
     await event.getByRole('button', { name: 'Take them from the chosen row of The table' }).click();

@@ -85,7 +85,7 @@ export function builtInSignInTests(stage: () => Stage): void {
 
   test('tabs with the same session renew it once, and hand it on: a tab that is duplicated, and one that was away', async () => {
     const { cluster, context } = stage();
-    // Of another port of this host.
+    // The cookies of another port of this host are sent, too.
     await context.clearCookies();
     await using service = await startBuiltIn(stage());
     const { page } = await signUp(stage(), service, 'tabs@example.com');
@@ -212,15 +212,15 @@ async function startBuiltIn({ cluster }: Stage) {
 }
 
 async function refreshTokenOf(page: Page): Promise<string> {
-  const kept: string = await page.evaluate("sessionStorage.getItem('gantry.session')");
-  return JSON.parse(kept).renewal.refreshToken;
+  const stored: string = await page.evaluate("sessionStorage.getItem('gantry.session')");
+  return JSON.parse(stored).renewal.refreshToken;
 }
 
 /** The next load of the page finds a token that ends soon, and renews it. */
 async function endSoon(page: Page): Promise<void> {
   await page.evaluate(`{
-    const kept = JSON.parse(sessionStorage.getItem('gantry.session'));
-    sessionStorage.setItem('gantry.session', JSON.stringify({ ...kept, expiresAt: Date.now() + 100_000 }));
+    const stored = JSON.parse(sessionStorage.getItem('gantry.session'));
+    sessionStorage.setItem('gantry.session', JSON.stringify({ ...stored, expiresAt: Date.now() + 100_000 }));
   }`);
 }
 

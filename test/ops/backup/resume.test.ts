@@ -1,4 +1,4 @@
-/** What a resumption ends of the work that was open when the backup was made. No backup is made for it: the mark says enough. */
+/** A resumption ends work that was open when the backup was made. No backup is made for it: the mark says enough. */
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { openDeployment } from '#ops/backup/open-deployment.ts';
 import { onlyPolicy, type ResumePolicy, readOpenWork, resumeDeployment } from '#ops/backup/resume.ts';
@@ -100,20 +100,22 @@ test('nobody is notified of runs that the resumption cancels', async () => {
 
 test('calls of tools wait for the resumption, count as open work, and end with --runs cancel', async () => {
   const polls = vi.spyOn(cluster.context.pool, 'query');
-  const heldPolls = async () => {
+  const pollsWhileDeferred = async () => {
     polls.mockClear();
     await eventually(() => {
-      const held = polls.mock.calls.filter(([text]) => typeof text === 'string' && text.includes('deployment_restore'));
-      expect(held.length).toBeGreaterThan(1);
+      const deferred = polls.mock.calls.filter(
+        ([text]) => typeof text === 'string' && text.includes('deployment_restore'),
+      );
+      expect(deferred.length).toBeGreaterThan(1);
     });
   };
   await hold();
   // A poll that had begun before is over.
-  await heldPolls();
+  await pollsWhileDeferred();
   const call = await aCall();
   const readCall = async () =>
     (await cluster.pool.query('select status, attempts from ai_tool_call where id = $1', [call])).rows[0];
-  await heldPolls();
+  await pollsWhileDeferred();
   expect(await readCall()).toEqual({ status: 'ready', attempts: 0 });
   await cluster.pool.query('update deployment_restore set snapshot_at = now()');
   expect(await readOpenWork(cluster.pool)).toMatchObject({ others: 1 });

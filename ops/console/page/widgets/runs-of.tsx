@@ -8,7 +8,7 @@ import { usePage, useStore } from './page-context.ts';
 
 export interface QuestionProps {
   questionID: string;
-  isGone?: boolean;
+  isOver?: boolean;
 }
 
 /** Draws a question of a run, and the way to answer it: the host of the page has it. */
@@ -49,7 +49,7 @@ function OneRun({ run }: { run: PageRun }) {
       </Group>
       {asked !== null && Question && (
         <Suspense>
-          <Question key={asked} questionID={asked} isGone={questionID === null} />
+          <Question key={asked} questionID={asked} isOver={questionID === null} />
         </Suspense>
       )}
       {error && (

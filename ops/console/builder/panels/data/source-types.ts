@@ -15,7 +15,7 @@ export const wordOfType: Record<SourceType, string> = {
   runs: 'list of runs',
 };
 
-/** What is chosen for it. */
+/** The word for the asset that is chosen for it. */
 export const pickedWordOf: Record<SourceType, string> = {
   query: 'Query',
   workflow: 'Workflow',

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { keep } from '#ops/console/client/keep.ts';
 import { draftOf } from '#ops/console/editor/draft.ts';
-import { dropDraft, keepDraft, keptDraft } from '#ops/console/editor/kept-draft.ts';
+import { dropDraft, keepDraft, storedDraft } from '#ops/console/editor/stored-draft.ts';
 
 test('a text that the browser refuses to keep is forgotten, and the page goes on', () => {
   const stored = new Map<string, string>();
@@ -39,14 +39,15 @@ test('drafts that are not saved are kept within bounds: the oldest goes first, a
   const workflow = (id: string) => ({ id, title: 'T', workflowNodes: [], workflowEdges: [] }) as never;
   const draft = { ...draftOf({ workflowNodes: [], workflowEdges: [] }), options: { note: 'changed' } };
   for (let at = 1; at <= 20; at += 1) keepDraft(`w${at}`, { at, versionNumber: 1, title: 'T', draft }, store);
-  const kept = () => Array.from({ length: 20 }, (_, at) => `w${at + 1}`).filter((id) => keptDraft(workflow(id), store));
-  expect(kept()).toEqual(['w13', 'w14', 'w15', 'w16', 'w17', 'w18', 'w19', 'w20']);
+  const stored = () =>
+    Array.from({ length: 20 }, (_, at) => `w${at + 1}`).filter((id) => storedDraft(workflow(id), store));
+  expect(stored()).toEqual(['w13', 'w14', 'w15', 'w16', 'w17', 'w18', 'w19', 'w20']);
 
   const large = { ...draft, options: { note: 'x'.repeat(500_000) } };
   keepDraft('w20', { at: 21, versionNumber: 1, title: 'T', draft: large }, store);
   dropDraft('w19', store);
-  expect(kept()).toEqual(['w13', 'w14', 'w15', 'w16', 'w17', 'w18']);
+  expect(stored()).toEqual(['w13', 'w14', 'w15', 'w16', 'w17', 'w18']);
   const same = draftOf({ workflowNodes: [], workflowEdges: [] });
   keepDraft('w1', { at: 22, versionNumber: 1, title: 'T', draft: same }, store);
-  expect(kept()).not.toContain('w1');
+  expect(stored()).not.toContain('w1');
 });

@@ -5,7 +5,7 @@ import { isObject } from '../ui/is-object.ts';
 import { type Draft, draftOf } from './draft.ts';
 
 /** Changes of a workflow that are not saved, as this browser keeps them for the person who made them. */
-export interface KeptDraft {
+export interface StoredDraft {
   /** Milliseconds since 1970. */
   at: number;
   /** The version that they are changes of. */
@@ -22,10 +22,10 @@ function keyOf(workflowID: string): string {
   return `${DRAFTS}${getSession()?.email ?? ''} ${workflowID}`;
 }
 
-/** Of too many drafts the oldest is dropped, and one that is too large is not kept. */
-export function keepDraft(workflowID: string, kept: KeptDraft, store: Storage = localStorage): void {
-  const text = JSON.stringify(kept);
-  // What is there would be older than what was changed last.
+/** The oldest of too many drafts is dropped, and one that is too large is not stored. */
+export function keepDraft(workflowID: string, stored: StoredDraft, store: Storage = localStorage): void {
+  const text = JSON.stringify(stored);
+  // A draft that is there would be older than the last change.
   dropDraft(workflowID, store);
   if (text.length > MAX_LENGTH) return;
   const others = Object.keys(store).filter((key) => key.startsWith(DRAFTS));
@@ -38,22 +38,22 @@ export function dropDraft(workflowID: string, store: Storage = localStorage): vo
   forget(keyOf(workflowID), store);
 }
 
-/** What is kept and differs from what is saved. */
-export function keptDraft(workflow: Schemas['Workflow'], store: Storage = localStorage): KeptDraft | undefined {
-  const kept = parsed(store.getItem(keyOf(workflow.id)));
-  if (!kept) return undefined;
-  const isSaved = kept.title === workflow.title && JSON.stringify(kept.draft) === JSON.stringify(draftOf(workflow));
-  return isSaved ? undefined : kept;
+/** The stored draft, if it differs from what is saved. */
+export function storedDraft(workflow: Schemas['Workflow'], store: Storage = localStorage): StoredDraft | undefined {
+  const stored = parsed(store.getItem(keyOf(workflow.id)));
+  if (!stored) return undefined;
+  const isSaved = stored.title === workflow.title && JSON.stringify(stored.draft) === JSON.stringify(draftOf(workflow));
+  return isSaved ? undefined : stored;
 }
 
-function parsed(text: string | null): KeptDraft | undefined {
+function parsed(text: string | null): StoredDraft | undefined {
   try {
-    const kept: unknown = JSON.parse(text ?? 'null');
-    if (!isObject(kept) || !isObject(kept.draft)) return undefined;
-    const { nodes, edges, notes, options } = kept.draft;
+    const stored: unknown = JSON.parse(text ?? 'null');
+    if (!isObject(stored) || !isObject(stored.draft)) return undefined;
+    const { nodes, edges, notes, options } = stored.draft;
     const isDraft = [nodes, edges, notes].every(Array.isArray) && isObject(options);
     // Safe: written by this module.
-    return isDraft ? (kept as unknown as KeptDraft) : undefined;
+    return isDraft ? (stored as unknown as StoredDraft) : undefined;
   } catch {
     return undefined;
   }

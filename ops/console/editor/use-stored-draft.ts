@@ -1,18 +1,18 @@
 import { useEffect, useState } from 'react';
 import type { Schemas } from '../client/types.ts';
-import { dropDraft, type KeptDraft, keepDraft, keptDraft } from './kept-draft.ts';
+import { dropDraft, keepDraft, type StoredDraft, storedDraft } from './stored-draft.ts';
 
-/** How long nothing is changed before it is kept. */
+/** How long nothing is changed before it is stored. */
 const PAUSE_MS = 500;
 
-interface Editing extends Omit<KeptDraft, 'at'> {
+interface Editing extends Omit<StoredDraft, 'at'> {
   workflow: Schemas['Workflow'];
   isDirty: boolean;
 }
 
 /** Keeps what is not saved; gives the changes of an earlier visit until the person has decided about them. */
-export function useKeptDraft({ workflow, isDirty, versionNumber, title, draft }: Editing) {
-  const [found, setFound] = useState(() => keptDraft(workflow));
+export function useStoredDraft({ workflow, isDirty, versionNumber, title, draft }: Editing) {
+  const [found, setFound] = useState(() => storedDraft(workflow));
   const { id } = workflow;
   useEffect(() => {
     if (!isDirty) return found ? keepDraft(id, found) : dropDraft(id);
