@@ -105,13 +105,15 @@ export interface ShownExit extends Exit {
 /** The exits that need an edge, and by which a step with this config may be left. */
 function needed({ type, data }: ShownStep): readonly string[] {
   // A disabled step is left by its usual exit.
-  if (data.isDisabled === true) return [];
-  if (type === 'dataCollection') {
-    const { timeoutHandle } = data;
-    return mayExpire({ expiryMinutes: data.expiryMinutes }) && typeof timeoutHandle === 'string' ? [timeoutHandle] : [];
-  }
-  const exits = type === 'approval' || type === 'waitForEvent' ? neededExits[type] : [];
-  return exits.filter((exit) => exit !== 'expired' || mayExpire(data));
+  if (data.isDisabled === true || !isNeeding(type)) return [];
+  const exits = neededExits[type];
+  if (typeof exits !== 'function') return exits.filter((exit) => exit !== 'expired' || mayExpire(data));
+  const { timeoutHandle, expiryMinutes } = data;
+  return typeof timeoutHandle === 'string' && mayExpire({ expiryMinutes }) ? exits({ timeoutHandle }) : [];
+}
+
+function isNeeding(type: string): type is keyof typeof neededExits {
+  return Object.hasOwn(neededExits, type);
 }
 
 /** The exits of a step, those that its edges alone name among them. */
