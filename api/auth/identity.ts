@@ -3,7 +3,7 @@ import type { Actor } from '#shared/core/caller.ts';
 /** A program that a user has let act for them, such as a client of MCP. */
 export interface App {
   clientID: string;
-  /** As the program calls itself: nobody has verified it. */
+  /** As the program calls itself, unverified. */
   name: string;
   /** The most that the user lets it do. */
   scopes: ReadonlySet<string>;

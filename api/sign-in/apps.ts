@@ -11,7 +11,7 @@ export const GRANT_SECONDS = 90 * 86_400;
 /** A refresh token that is not used for this long ends. */
 export const REFRESH_SECONDS = 30 * 86_400;
 export const APP_TOKEN_SECONDS = 3_600;
-/** An app that nobody has connected is forgotten after this time. */
+/** An app that no user has connected is forgotten after this time. */
 export const UNUSED_SECONDS = 86_400;
 /** More of them than this are not kept: the oldest go first. */
 const MAX_UNUSED = 1_000;

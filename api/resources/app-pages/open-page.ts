@@ -45,7 +45,7 @@ export async function openPage(
   };
 }
 
-/** Tells whether somebody has a permission now. */
+/** Tells whether the caller has a permission now. */
 export async function allowed(
   caller: Caller,
   { tenantID, pool, policy }: { tenantID: string; pool: ApiContext['pool']; policy: ApiContext['access']['policy'] },

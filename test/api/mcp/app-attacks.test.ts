@@ -270,7 +270,7 @@ describe('consent', () => {
 const GRANTED = `select payload::json -> 'resources' ->> resource as scope from sign_in_record
   where kind = 'Grant' and payload::json ->> 'clientId' = $1`;
 
-test('resources that are none of ours are refused, and so is a missing one', async () => {
+test('resources of other services are refused, and so is a missing one', async () => {
   for (const resource of [
     'https://evil.example/mcp',
     `${site}/api`,

@@ -71,7 +71,7 @@ test('a standard client that knows only the address registers, signs its user in
   expect(tools.map(({ name }) => name)).toContain('run_workflow');
   expect(called.isError).toBeUndefined();
 
-  // Its access token ends: the client takes another by its refresh token, and asks nobody.
+  // Its access token ends: the client takes another by its refresh token, and asks no user.
   await cluster.pool.query("delete from sign_in_record where kind = 'AccessToken'");
   const before = stored.tokens?.access_token;
   const again = new Client({ name: 'test', version: '1' });
@@ -154,7 +154,7 @@ test('the audit trail names the app of a call', async () => {
   expect(rows).toEqual([{ app: { name: 'Cursor', clientID: stored.client?.client_id } }]);
 });
 
-test('scopes cut the list and the calls, whatever the user may do; the user chooses among what the app asks for', async () => {
+test('scopes cut the list and the calls, also of a user who may do more; the user chooses among what the app asks for', async () => {
   const { email, tenantID } = await aUserWithTenant('scopes@example.com');
   const { client, stored } = await connectApp(deployment, { email, tenantID, consent: { scopes: ['data'] } });
   const names = (await client.listTools()).tools.map(({ name }) => name);

@@ -233,7 +233,7 @@ export function pageViewerTests(stage: () => Stage): void {
     const question = page.getByRole('dialog', { name: 'Please confirm' });
     await name.press('Enter');
     await question.getByText('Save 2?').waitFor();
-    // Nobody leaves a save that is at work.
+    // A save that is at work cannot be left.
     await page.keyboard.press('Escape');
     await dialog.getByText('This is not saved.').waitFor();
     expect(await name.inputValue()).toBe('other');

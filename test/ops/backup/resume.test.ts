@@ -88,7 +88,7 @@ test('with --runs waiting, a run goes on whose sub-workflow waits for a person, 
   expect(rows.map(({ id }) => id).sort()).toEqual([asking, asked].sort());
 });
 
-test('nobody is notified of runs that the resumption cancels', async () => {
+test('no receiver is notified of runs that the resumption cancels', async () => {
   await aRun({ status: 'RUNNING', webhook: { url: 'http://127.0.0.1:1', secret: '', on: ['CANCELLED'] } });
   await hold();
 

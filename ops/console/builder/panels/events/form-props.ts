@@ -1,7 +1,7 @@
 import type { PanelProps } from '../panel.ts';
 import type { Action } from './actions-of.ts';
 
-/** What the form of an action gets, whatever its type. */
+/** The props of the form of an action of any type. */
 export interface FormProps extends Pick<PanelProps, 'document' | 'edit'> {
   action: Action;
   /** Changes a part of the action, and leaves the rest of it. */
