@@ -5,7 +5,7 @@ import { useEffect } from 'react';
 import { errorInPlaceOf } from '../client/error-in-place.ts';
 import { useMay } from '../client/may.ts';
 import { answerPageQuestion, pageQuestionRead } from '../client/page-runs.ts';
-import { requestRead } from '../client/reads.ts';
+import { requestRead } from '../client/question-reads.ts';
 import { APIError, body, rest } from '../client/rest.ts';
 import type { Schemas } from '../client/types.ts';
 import { type Answer, Approval, FormAnswer } from '../inbox/answer.tsx';

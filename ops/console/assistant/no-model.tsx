@@ -2,8 +2,8 @@ import { Button, Group, PasswordInput, Select, Stack, Text, TextInput } from '@m
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
+import { administratorsRead } from '../client/administrators.ts';
 import { useMay } from '../client/may.ts';
-import { administratorsRead } from '../client/members.ts';
 import { saveAIConfig, testAIConfig } from '../client/settings.ts';
 import { type ModelPreset, modelPresets } from '../settings/ai-presets.ts';
 import { faultsOf } from '../ui/faults.ts';

@@ -1,4 +1,4 @@
-import type { QueryClient } from '@tanstack/react-query';
+import { type QueryClient, queryOptions } from '@tanstack/react-query';
 import { body, rest } from './rest.ts';
 import type { Schemas } from './types.ts';
 
@@ -7,6 +7,17 @@ const FOLDER = `${FOLDERS}/{folderID}` as const;
 
 export type Folder = Schemas['Folder'];
 export type Foldered = Folder['entityType'];
+
+export function foldersRead(tenantID: string, entityType: Foldered) {
+  return queryOptions({
+    queryKey: ['folders', tenantID, entityType],
+    queryFn: async () => {
+      const params = { path: { tenantID }, query: { entityType, pageSize: 1_000 } };
+      return (await body(rest.GET(FOLDERS, { params }))).folders;
+    },
+    staleTime: 60_000,
+  });
+}
 
 export async function createFolder(tenantID: string, made: Schemas['FolderCreate']): Promise<string> {
   return (await body(rest.POST(FOLDERS, { params: { path: { tenantID } }, body: made }))).folder.id;

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useMay } from './may.ts';
 import { requestsRead } from './reads.ts';
-import { toolCallsRead } from './tool-approvals.ts';
+import { toolCallsRead } from './tool-calls.ts';
 
 /** How many questions and calls of tools wait for the caller. */
 export function useWaiting(tenantID: string): number {

@@ -7,7 +7,7 @@ import { body, rest } from './rest.ts';
 import type { Schemas } from './types.ts';
 
 /** The members, as many as a person could look through: those beyond are named by the ends of their ids. */
-function readMembers(tenantID: string): Promise<Schemas['TenantUser'][]> {
+export function readMembers(tenantID: string): Promise<Schemas['TenantUser'][]> {
   return everyPage(async (query) => {
     const params = { path: { tenantID }, query };
     const { users: rows, nextCursor } = await body(rest.GET('/api/v1/tenants/{tenantID}/users', { params }));
@@ -22,20 +22,6 @@ export function membersRead(tenantID: string) {
     queryFn: async () => {
       const members = await readMembers(tenantID);
       return new Map(members.flatMap(({ userID, email }) => (userID === null ? [] : [[userID, email ?? userID]])));
-    },
-    staleTime: 60_000,
-  });
-}
-
-/** The addresses of the administrators, who may do everything and give permissions. */
-export function administratorsRead(tenantID: string) {
-  return queryOptions({
-    queryKey: ['member-names', tenantID, 'administrators'],
-    queryFn: async () => {
-      const members = await readMembers(tenantID);
-      return members.flatMap(({ isTenantAdmin, isDisabled, email }) =>
-        isTenantAdmin && !isDisabled && email ? [email] : [],
-      );
     },
     staleTime: 60_000,
   });

@@ -1,10 +1,9 @@
-import { keepPreviousData, queryOptions } from '@tanstack/react-query';
+import { queryOptions } from '@tanstack/react-query';
 import { every } from './every.ts';
 import { body, rest } from './rest.ts';
 import type { Schemas } from './types.ts';
 
-const CALLS = '/api/v1/tenants/{tenantID}/tool-approvals';
-const CALL = `${CALLS}/{toolCallID}` as const;
+const CALL = '/api/v1/tenants/{tenantID}/tool-approvals/{toolCallID}';
 const POLICY = '/api/v1/tenants/{tenantID}/tool-approval-policy';
 
 export type ToolCall = Schemas['ToolApproval'];
@@ -13,20 +12,6 @@ export type ApprovalPolicy = Schemas['ToolApprovalPolicy'];
 export interface CallIDs {
   tenantID: string;
   toolCallID: string;
-}
-
-/** Calls over MCP that wait for a person, or all that have waited. */
-export function toolCallsRead(tenantID: string, { isWaiting, cursor }: { isWaiting: boolean; cursor?: string }) {
-  return queryOptions({
-    queryKey: ['tool-calls', tenantID, isWaiting, cursor ?? ''],
-    queryFn: () => {
-      // A tenant has at most 100 waiting calls, and their number is shown.
-      const query = isWaiting ? { waiting: 'true' as const, pageSize: 100 } : { limit: 50, ...(cursor && { cursor }) };
-      return body(rest.GET(CALLS, { params: { path: { tenantID }, query } }));
-    },
-    placeholderData: keepPreviousData,
-    refetchInterval: every(20_000),
-  });
 }
 
 export function toolCallRead(path: CallIDs) {

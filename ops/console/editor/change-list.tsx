@@ -1,3 +1,4 @@
+import './line-diff.css';
 import { Text } from '@mantine/core';
 import { withoutTurning } from '../code/turning.ts';
 import { countOf } from '../ui/count.ts';

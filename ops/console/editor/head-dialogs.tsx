@@ -4,12 +4,12 @@ import { lazy } from 'react';
 import type { Schemas } from '../client/types.ts';
 import type { WorkflowIDs } from '../client/workflows.ts';
 import type { OpenExit } from '../graph/open-exits.ts';
-import { StartForm } from '../run/start-run.tsx';
 import { NewPageDialog } from '../ui/new-page-dialog.tsx';
 import type { HeadDialog } from './head.tsx';
 import { OpenExits, PublishOpen } from './open-exits.tsx';
 import { PauseDialog } from './pause.tsx';
 
+const RunPublished = lazy(() => import('./run-published.tsx').then(({ RunPublished: one }) => ({ default: one })));
 const ReplayDialog = lazy(() =>
   import('../replay/replay-dialog.tsx').then(({ ReplayDialog: one }) => ({ default: one })),
 );
@@ -35,27 +35,13 @@ interface Props {
 /** Dialogs of the head that need nothing of the graph. */
 export function HeadDialogs({ dialog, ...props }: Props) {
   const { ids, base, onChanged, onClose } = props;
-  if (dialog === 'run') return <RunPublished {...props} />;
+  if (dialog === 'run') return base.publishedVersionID ? <RunPublished {...props} /> : <PublishFirst {...props} />;
   if (dialog === 'open exits') return <PublishOpen {...props} />;
   if (dialog === 'replay') return <ReplayDialog {...props} />;
   if (dialog === 'pause') return <PauseDialog ids={ids} title={base.title} onChanged={onChanged} onClose={onClose} />;
   if (dialog === 'page')
     return <NewPageDialog tenantID={ids.tenantID} begin={{ kind: 'workflow', id: ids.workflowID }} onClose={onClose} />;
   return null;
-}
-
-function RunPublished({ ids, base, onClose, ...props }: Omit<Props, 'dialog'>) {
-  if (!base.publishedVersionID) return <PublishFirst {...props} onClose={onClose} />;
-  return (
-    <Modal opened onClose={onClose} title="Run">
-      {base.versionID !== base.publishedVersionID && (
-        <Text size="sm" mb="sm">
-          The published version is run, not the draft.
-        </Text>
-      )}
-      <StartForm tenantID={ids.tenantID} workflow={base} />
-    </Modal>
-  );
 }
 
 /** A refusal is shown at the steps, behind the dialog. */

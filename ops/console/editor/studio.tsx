@@ -5,11 +5,7 @@ import type { Point } from '../graph/shown.ts';
 import { useNamed } from '../graph/use-named.ts';
 import { focusPanel, focusStep, Workspace, WorkspaceBar } from '../graph/workspace.tsx';
 import { useChosenStep } from '../open-page/open-page.ts';
-import { PlanBanner } from '../plan/plan-banner.tsx';
 import { cardsOf, type Plan } from '../plan/planned.ts';
-import { PlannedStep } from '../plan/planned-step.tsx';
-import { outdatedSteps } from '../testing/outdated.ts';
-import { noResults } from '../testing/results.ts';
 import type { StepTab } from '../testing/step-tabs.tsx';
 import { StartProblem } from '../testing/step-tests.tsx';
 import type { Tests } from '../testing/use-tests.ts';
@@ -25,15 +21,18 @@ import { withFirstValues } from './first-values.ts';
 import type { Proposed } from './marks.ts';
 import { withNote, withoutNotes } from './notes.ts';
 import { StepList } from './step-list.tsx';
-import { ShownRun, type Tested } from './test-results.tsx';
+import { ShownRun } from './test-results.tsx';
 import { useDrawing } from './use-drawing.ts';
 import { useKeys } from './use-keys.ts';
 import { useProposed } from './use-proposed.tsx';
 import { useSought } from './use-sought.ts';
+import { useTested } from './use-tested.ts';
 import { useTitleOfNamed } from './use-titles.ts';
 import { UndoButtons, type UndoMoves } from './use-undo.tsx';
 
 const Canvas = lazy(() => import('./canvas.tsx').then(({ Canvas: one }) => ({ default: one })));
+const PlanBanner = lazy(() => import('../plan/plan-banner.tsx').then(({ PlanBanner: one }) => ({ default: one })));
+const PlannedStep = lazy(() => import('../plan/planned-step.tsx').then(({ PlannedStep: one }) => ({ default: one })));
 
 interface Props {
   tenantID: string;
@@ -214,14 +213,16 @@ export function Studio(props: Props) {
         <StartProblem error={tests.start.error} sent={begun.nodes} nameOf={nameOf} />
       )}
       {plan && (
-        <PlanBanner
-          plan={plan}
-          isOutdated={props.isDirty}
-          nameOf={nameOf}
-          onSelect={select}
-          onAgain={props.onPlanAgain}
-          onClose={props.onPlanClose}
-        />
+        <Suspense>
+          <PlanBanner
+            plan={plan}
+            isOutdated={props.isDirty}
+            nameOf={nameOf}
+            onSelect={select}
+            onAgain={props.onPlanAgain}
+            onClose={props.onPlanClose}
+          />
+        </Suspense>
       )}
       {banner}
       <Suspense fallback={<Skeleton className="graph" />}>
@@ -262,7 +263,13 @@ export function Studio(props: Props) {
           {...{ tenantID, draft, node, kinds, tests, tested, isReadOnly, failed, optionFaults, moves, nameOf, tab }}
           faults={faults.get(node.id)}
           isOutdated={outdated.has(node.id)}
-          planned={plan && <PlannedStep card={planned?.get(node.id)} nameOf={nameOf} />}
+          planned={
+            plan && (
+              <Suspense fallback={<Skeleton h={40} />}>
+                <PlannedStep card={planned?.get(node.id)} nameOf={nameOf} />
+              </Suspense>
+            )
+          }
           onTab={setTab}
           onChange={onChange}
           onSelect={select}
@@ -285,17 +292,6 @@ export function Studio(props: Props) {
       )}
     </Workspace>
   );
-}
-
-/** The results that the graph shows, and which of them another test would not give. */
-function useTested(tests: Tests | undefined, draft: Draft) {
-  const results = tests?.results ?? noResults;
-  const tested: Tested = useMemo(
-    () => new Map([...results].flatMap(([id, { steps, isCut }]) => (isCut ? [] : [[id, steps] as const]))),
-    [results],
-  );
-  const outdated = useMemo(() => outdatedSteps(results, draft), [results, draft]);
-  return { tested, outdated };
 }
 
 /** The position of a new note: to the left of this step, where no edge leads, or of the first one. */

@@ -1,13 +1,14 @@
 import { Box, Button, Group, Modal, Skeleton, Stack, Text } from '@mantine/core';
 import { useInfiniteQuery, useMutation } from '@tanstack/react-query';
-import { useState } from 'react';
+import { lazy, Suspense, useState } from 'react';
 import { useAuthorNames } from '../client/members.ts';
 import { publishVersion, restoreVersion, versionsRead, type WorkflowIDs } from '../client/workflows.ts';
 import { May } from '../ui/may.tsx';
 import { Problem } from '../ui/problem.tsx';
 import { MoreButton } from '../ui/table.tsx';
 import { Ago } from '../ui/time.tsx';
-import { WhatChanged } from './what-changed.tsx';
+
+const WhatChanged = lazy(() => import('./what-changed.tsx').then(({ WhatChanged: one }) => ({ default: one })));
 
 /** The versions of a workflow: who has saved them and when, what each changed, and the way back to it. */
 export function Versions({
@@ -100,7 +101,11 @@ export function Versions({
             <MoreButton of={read} />
           </div>
         )}
-        {shown !== undefined && <WhatChanged ids={ids} versionID={shown} />}
+        {shown !== undefined && (
+          <Suspense fallback={<Skeleton h={40} />}>
+            <WhatChanged ids={ids} versionID={shown} />
+          </Suspense>
+        )}
       </Stack>
     </Modal>
   );

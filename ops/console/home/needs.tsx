@@ -4,7 +4,7 @@ import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { useMay } from '../client/may.ts';
 import type { Overview } from '../client/overview.ts';
-import { toolCallsRead } from '../client/tool-approvals.ts';
+import { toolCallsRead } from '../client/tool-calls.ts';
 import { countOf } from '../ui/count.ts';
 import { Ago } from '../ui/time.tsx';
 import { Words } from '../ui/words.tsx';

@@ -1,8 +1,8 @@
 import { Paper, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
+import { administratorsRead } from '../client/administrators.ts';
 import { useMay, usePermissions } from '../client/may.ts';
-import { administratorsRead } from '../client/members.ts';
 import { type Page, pages } from '../shell/pages.ts';
 
 /** For a member of whose permissions none is about what Home shows: what they may open, and who gives permissions. */

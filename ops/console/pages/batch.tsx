@@ -10,7 +10,7 @@ import { useAuthorNames } from '../client/members.ts';
 import { runsRead } from '../client/reads.ts';
 import { runStatuses } from '../client/run-filter.ts';
 import { workflowRead } from '../client/workflows.ts';
-import { wordOfCode } from '../run/advice.ts';
+import { wordOfCode } from '../run/error-words.ts';
 import { countOf } from '../ui/count.ts';
 import { Detail } from '../ui/detail.tsx';
 import { wordsOfName } from '../ui/field-words.ts';

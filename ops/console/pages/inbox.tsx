@@ -4,7 +4,8 @@ import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
 import { type ReactNode, useEffect, useMemo, useState } from 'react';
 import { useMay, usePermissions } from '../client/may.ts';
 import { QUESTIONS, requestsRead, workflowsRead } from '../client/reads.ts';
-import { type ToolCall, toolCallsRead } from '../client/tool-approvals.ts';
+import type { ToolCall } from '../client/tool-approvals.ts';
+import { toolCallsRead } from '../client/tool-calls.ts';
 import type { Schemas } from '../client/types.ts';
 import { CallState, useCallerName } from '../inbox/call.tsx';
 import { CallLine } from '../ui/call-values.tsx';

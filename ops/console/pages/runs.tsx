@@ -8,12 +8,12 @@ import { useLiveRuns } from '../client/live-runs.ts';
 import { useMay } from '../client/may.ts';
 import { useAuthorNames } from '../client/members.ts';
 import { runsRead, workflowsRead } from '../client/reads.ts';
-import { type RunFilter, runOrigins, runStatuses } from '../client/run-filter.ts';
+import { type RunFilter, runStatuses } from '../client/run-filter.ts';
 import { SLOW_MS } from '../client/tenant-room.ts';
 import type { RunSummary } from '../client/types.ts';
-import { codeChoices, wordOfCode } from '../run/advice.ts';
+import { wordOfCode } from '../run/error-words.ts';
 import type { Action } from '../run/many-runs.tsx';
-import { nameOfStarter, originOf, originWords } from '../run/origin.ts';
+import { nameOfStarter, originOf } from '../run/origin.ts';
 import { TimeFilter } from '../run/time-filter.tsx';
 import { Empty } from '../ui/empty.tsx';
 import { Icon } from '../ui/icon.tsx';
@@ -26,6 +26,7 @@ import { TextFilter } from '../ui/text-filter.tsx';
 import { Ago, Duration } from '../ui/time.tsx';
 
 const StartRun = lazy(() => import('../run/start-run.tsx').then(({ StartRun: one }) => ({ default: one })));
+const MoreFilters = lazy(() => import('../run/more-filters.tsx').then(({ MoreFilters: one }) => ({ default: one })));
 const ManyRuns = lazy(() => import('../run/many-runs.tsx').then(({ ManyRuns: one }) => ({ default: one })));
 
 export function RunsPage() {
@@ -147,19 +148,9 @@ function Filters({ tenantID, filter }: { tenantID: string; filter: RunFilter }) 
         />
         <TimeFilter filter={filter} onSet={set} />
         {isMore || hasMore ? (
-          <>
-            <Select
-              label="Origin"
-              placeholder="Any"
-              clearable
-              clearButtonProps={{ 'aria-label': 'Any origin' }}
-              data={runOrigins.map((value) => ({ value, label: originWords[value] }))}
-              value={filter.origin ?? null}
-              onChange={(value) => set({ origin: runOrigins.find((one) => one === value) })}
-            />
-            <TextFilter label="Tag" value={filter.tag} onSet={(tag) => set({ tag })} />
-            <ErrorFilter value={filter.errorCode} onSet={(errorCode) => set({ errorCode })} />
-          </>
+          <Suspense>
+            <MoreFilters filter={filter} onSet={set} />
+          </Suspense>
         ) : (
           <Button variant="default" onClick={() => setMore(true)}>
             More filters
@@ -176,23 +167,6 @@ function Filters({ tenantID, filter }: { tenantID: string; filter: RunFilter }) 
         )}
       </Paper>
     </search>
-  );
-}
-
-/** The errors in words; an address may name a code that has none. */
-function ErrorFilter({ value, onSet }: { value: string | undefined; onSet: (code: string | undefined) => void }) {
-  const isKnown = value === undefined || codeChoices.some((one) => one.value === value);
-  return (
-    <Select
-      label="Error"
-      placeholder="Any"
-      clearable
-      clearButtonProps={{ 'aria-label': 'Any error' }}
-      searchable
-      data={isKnown ? codeChoices : [...codeChoices, { value, label: value }]}
-      value={value ?? null}
-      onChange={(code) => onSet(code ?? undefined)}
-    />
   );
 }
 

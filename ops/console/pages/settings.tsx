@@ -1,3 +1,4 @@
+import '../settings/areas.css';
 import { Link, Outlet, useLocation, useParams } from '@tanstack/react-router';
 import { useEffect, useRef } from 'react';
 import { useMay } from '../client/may.ts';

@@ -1,4 +1,5 @@
 import { type AnyError, faultsOfError } from './error-fields.ts';
+import { type ErrorCode, wordOfCode } from './error-words.ts';
 
 /** An error in words, and the action that it asks of a person. */
 export interface Advice {
@@ -12,89 +13,69 @@ const AGAIN = 're-run from this step';
 const passing = `It may be temporary: ${AGAIN}. If it happens often, raise “Retries” in the settings of the step.`;
 
 /** The codes of `shared/core/errors.ts`, and those with which limits end runs. */
-const byCode: Readonly<Record<string, Advice>> = {
+const byCode: Readonly<Record<ErrorCode, Omit<Advice, 'word'>>> = {
   VALIDATION_ERROR: {
-    word: 'A setting or a value is wrong',
     advice: `Correct it in the editor and publish, then ${AGAIN} with the published version. If the value is from the input, re-run with another input.`,
   },
   DB_ERROR: {
-    word: 'The database refused the statement',
     advice: `Compare the statement with the values under “Input”. Correct the query or the step, then ${AGAIN}.`,
   },
   INVALID_REQUEST: {
-    word: 'The request is wrong',
     advice: `Correct the step in the editor and publish, then ${AGAIN} with the published version.`,
   },
   PERMISSION_DENIED: {
-    word: 'A permission is missing',
     advice: `A run may do what its starter may do. Ask an administrator for the permission, or let someone start it who has it, then ${AGAIN}.`,
   },
   NOT_FOUND: {
-    word: 'Something that the step names is not there',
     advice: `It was deleted, or the starter of the run may not see it. Choose another in the editor and publish, then ${AGAIN} with the published version.`,
   },
   SCHEMA_NOT_FOUND: {
-    word: 'The schema of the database is not there',
     advice: `Create the schema, or name another in the query, then ${AGAIN}.`,
   },
   CONFLICT: {
-    word: 'Another value is in the way',
     advice: `Often a row with the same key is there already. Look at the values under “Input”, then ${AGAIN}.`,
   },
   PAYLOAD_TOO_LARGE: {
-    word: 'The values are too large',
     advice: 'Pass less to the step: fewer rows, fewer columns, or the address of a file instead of its content.',
   },
-  RATE_LIMITED: { word: 'Too many requests', advice: passing },
+  RATE_LIMITED: { advice: passing },
   QUOTA_EXCEEDED: {
-    word: 'A quota is used up',
     advice: `Free what the message names, or ask an operator for more, then ${AGAIN}.`,
     settings: 'limits',
   },
-  UNAVAILABLE: { word: 'A service was not reachable', advice: passing },
+  UNAVAILABLE: { advice: passing },
   NODE_FAILED: {
-    word: 'The step failed',
     advice: `“Input” shows what it was given, “Log” what it printed. Correct the step in the editor and publish, then ${AGAIN} with the published version.`,
   },
   NODE_TIMEOUT: {
-    word: 'The step took too long',
     advice: `Let it do less at once, or raise the time limit that the message names, in the settings of the step. Then ${AGAIN}.`,
   },
   RUN_TIMEOUT: {
-    word: 'The run took too long',
     advice:
       'Raise the time limit that the message names, in the settings of the workflow, and re-run where it was interrupted.',
   },
   OUTPUT_TOO_LARGE: {
-    word: 'The output is too large',
     advice: `Let the step give less: fewer rows or columns, or pages of them in a loop. An operator can raise the limit that the message names. Then ${AGAIN}.`,
   },
   INVALID_OUTPUT: {
-    word: 'The output cannot be stored',
     advice: `Remove what the message names from the value that the step gives, then ${AGAIN}.`,
   },
   WORKER_LOST: {
-    word: 'The worker was lost',
     advice: `The process that executed the run ended more than once, often for lack of memory. Let the step work on less at once, then ${AGAIN}.`,
   },
   UPSTREAM_FAILED: {
-    word: 'The other server failed',
     advice: `What it answered is told here. Check address and credentials of the datasource or the step, then ${AGAIN}. If it happens now and then, raise “Retries” in the settings of the step.`,
   },
   UPSTREAM_TIMEOUT: {
-    word: 'The other server took too long',
     advice: `${passing} A slow query or request may need a higher time limit.`,
   },
   INTERNAL_ERROR: {
-    word: 'An error inside Gantry',
     advice: `The workflow cannot mend it: tell an operator the id of this run. Then ${AGAIN}.`,
   },
   CONCURRENCY_LIMIT: {
-    word: 'Another run had its place',
     advice: 'The workflow lets only so many runs with this key begin at once. Re-run it when they have ended.',
   },
   SUPERSEDED: {
-    word: 'A newer run took its place',
     advice: 'The workflow ends the oldest run with this key when another one comes. Nothing needs to be done.',
   },
 };
@@ -104,15 +85,9 @@ const unknown: Advice = {
   advice: `Look at the message and at “Input”, then ${AGAIN}.`,
 };
 
-/** The codes that an error may have, in words. */
-export const codeChoices: readonly { value: string; label: string }[] = Object.entries(byCode).map(
-  ([value, { word }]) => ({ value, label: word }),
+const all = new Map<string, Advice>(
+  Object.entries(byCode).map(([code, one]) => [code, { word: wordOfCode(code), ...one }]),
 );
-
-/** A code in words; one that is not known by itself. */
-export function wordOfCode(code: string): string {
-  return byCode[code]?.word ?? code;
-}
 
 export function adviceOf(code: string, message = ''): Advice {
   const exit = openExitIn(message);
@@ -121,7 +96,7 @@ export function adviceOf(code: string, message = ''): Advice {
       word: `Nothing follows the exit “${exit}”`,
       advice: `Connect “${exit}” to a step in the editor and publish, then ${AGAIN} with the published version.`,
     };
-  return byCode[code] ?? unknown;
+  return all.get(code) ?? unknown;
 }
 
 const exitWords: Readonly<Record<string, string>> = { expired: 'not in time' };

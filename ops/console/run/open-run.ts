@@ -1,6 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query';
-import { stepInputRead } from '../client/reads.ts';
 import { type NodeSteps, nodesOf } from '../client/run-steps.ts';
+import { stepInputRead } from '../client/step-reads.ts';
 import type { Run, Schemas } from '../client/types.ts';
 import { useAsOpenPage } from '../open-page/open-page.ts';
 import { failedStepOf } from './failed-step.ts';

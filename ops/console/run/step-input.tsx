@@ -1,8 +1,8 @@
 import { Button, Select, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { stepInputRead } from '../client/reads.ts';
 import type { Step } from '../client/run-steps.ts';
+import { stepInputRead } from '../client/step-reads.ts';
 import type { Run, Schemas } from '../client/types.ts';
 import { countOf } from '../ui/count.ts';
 import { JSONView } from '../ui/json.tsx';

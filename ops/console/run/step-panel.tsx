@@ -1,12 +1,13 @@
-import { errorInPlaceOf } from '../client/error-in-place.ts';
+import './steps.css';
 import '@mantine/core/styles/Tabs.css';
 import { Button, CloseButton, Group, Select, Stack, Tabs, Text } from '@mantine/core';
 import { type UseMutationResult, useInfiniteQuery, useMutation } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { type ReactNode, useMemo } from 'react';
+import { errorInPlaceOf } from '../client/error-in-place.ts';
 import { readWholeEvent } from '../client/live-run.ts';
-import { logsRead } from '../client/reads.ts';
 import { type NodeSteps, type Step, spansOf } from '../client/run-steps.ts';
+import { logsRead } from '../client/step-reads.ts';
 import type { Run, TimelineEvent } from '../client/types.ts';
 import { wordsOf } from '../graph/kinds.ts';
 import { JSONView } from '../ui/json.tsx';

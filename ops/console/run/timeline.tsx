@@ -1,3 +1,4 @@
+import './steps.css';
 import { Text } from '@mantine/core';
 import { useMemo } from 'react';
 import { hasEnded } from '../client/live-runs.ts';

@@ -1,3 +1,4 @@
+import './command-dialog.css';
 import { Modal, Text, TextInput, useMantineColorScheme } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { type KeyboardEvent, useEffect, useId, useRef, useState } from 'react';

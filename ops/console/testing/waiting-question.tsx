@@ -1,8 +1,9 @@
-import { Text } from '@mantine/core';
+import { Skeleton, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { Question } from '../apps/question.tsx';
+import { Suspense } from 'react';
+import { Question } from '../apps/lazy-forms.ts';
 import { useMay } from '../client/may.ts';
-import { questionsOfRunRead } from '../client/reads.ts';
+import { questionsOfRunRead } from '../client/question-reads.ts';
 import type { Step } from '../client/run-steps.ts';
 import type { Run } from '../client/types.ts';
 
@@ -21,7 +22,12 @@ export function WaitingQuestion({ tenantID, run: { instanceID, waitReason }, ste
   });
   const path = JSON.stringify(step.frame);
   const asked = data?.find(({ nodeID, frame }) => nodeID === step.nodeID && JSON.stringify(frame) === path);
-  if (asked) return <Question questionID={asked.collectionRequestID} />;
+  if (asked)
+    return (
+      <Suspense fallback={<Skeleton h={80} />}>
+        <Question questionID={asked.collectionRequestID} />
+      </Suspense>
+    );
   return (
     <Text size="sm">
       It waits, and the test with it{waitReason ? `: ${waitReason.message}.` : '. What it waits for, the run says.'}

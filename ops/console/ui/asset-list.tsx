@@ -1,9 +1,9 @@
 import { Checkbox, Group, Paper, Skeleton } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
+import { foldersRead } from '../client/folders.ts';
 import type { ListFilter } from '../client/list-filter.ts';
 import { type Permission, useMay } from '../client/may.ts';
-import { foldersRead } from '../client/reads.ts';
 import type { Schemas } from '../client/types.ts';
 import { countOf } from './count.ts';
 import { Empty } from './empty.tsx';

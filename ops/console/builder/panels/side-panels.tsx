@@ -1,6 +1,7 @@
 import './panels.css';
 import '@mantine/core/styles/Tabs.css';
-import { Tabs } from '@mantine/core';
+import { Skeleton, Tabs } from '@mantine/core';
+import { lazy, Suspense } from 'react';
 import type { PageState } from '../../page/state/page-state.ts';
 import { DataPanel } from './data/data-panel.tsx';
 import { PagePanel } from './page/page-panel.tsx';
@@ -8,7 +9,10 @@ import type { PanelProps } from './panel.ts';
 import { WidgetPanel } from './properties/widget-panel.tsx';
 import { PageOnCanvas } from './values/page-now.tsx';
 import { VariablesPanel } from './variables/variables-panel.tsx';
-import { VersionsPanel } from './versions/versions-panel.tsx';
+
+const VersionsPanel = lazy(() =>
+  import('./versions/versions-panel.tsx').then(({ VersionsPanel: one }) => ({ default: one })),
+);
 
 interface OnCanvas {
   /** The page as the canvas draws it; undefined while it does not. */
@@ -63,7 +67,9 @@ export function PagePanels({ page, isDirty, onReload, ...props }: Props) {
           <PagePanel {...props} />
         </Tabs.Panel>
         <Tabs.Panel value="versions" pt="sm">
-          <VersionsPanel document={props.document} {...{ isDirty, onReload }} />
+          <Suspense fallback={<Skeleton h={120} />}>
+            <VersionsPanel document={props.document} {...{ isDirty, onReload }} />
+          </Suspense>
         </Tabs.Panel>
       </Tabs>
     </PageOnCanvas>

@@ -1,11 +1,10 @@
 import { Skeleton, Stack, Text, Textarea, TextInput } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { errorInPlaceOf } from '../../../client/error-in-place.ts';
-import { moveToFolder, refreshFolders } from '../../../client/folders.ts';
+import { foldersRead, moveToFolder, refreshFolders } from '../../../client/folders.ts';
 import { useMay } from '../../../client/may.ts';
 import { useAuthorNames } from '../../../client/members.ts';
 import { storedPageRead } from '../../../client/page-versions.ts';
-import { foldersRead } from '../../../client/reads.ts';
 import { useTenantID } from '../../../ui/asset-title.tsx';
 import { FolderSelect } from '../../../ui/folder-select.tsx';
 import { Problem } from '../../../ui/problem.tsx';

@@ -1,18 +1,18 @@
 import { Button, Group, Skeleton, Stack, Text } from '@mantine/core';
-import { useInfiniteQuery, useMutation, useQuery } from '@tanstack/react-query';
-import { useState } from 'react';
+import { useInfiniteQuery, useMutation } from '@tanstack/react-query';
+import { lazy, Suspense, useState } from 'react';
 import { errorInPlaceOf } from '../../../client/error-in-place.ts';
 import { useMay } from '../../../client/may.ts';
 import { useAuthorNames } from '../../../client/members.ts';
 import type { PageIDs, SavedVersion } from '../../../client/page-version.ts';
-import { pageVersionRead, pageVersionsRead, restorePageVersion } from '../../../client/page-versions.ts';
-import { ChangeList } from '../../../editor/change-list.tsx';
+import { pageVersionsRead, restorePageVersion } from '../../../client/page-versions.ts';
 import { useTenantID } from '../../../ui/asset-title.tsx';
 import { Problem } from '../../../ui/problem.tsx';
 import { MoreButton } from '../../../ui/table.tsx';
 import { Ago } from '../../../ui/time.tsx';
 import type { PageDocument } from '../../document.ts';
-import { pageChanges } from './page-changes.ts';
+
+const Changes = lazy(() => import('./changes.tsx').then(({ Changes: one }) => ({ default: one })));
 
 interface Props {
   document: PageDocument;
@@ -102,23 +102,11 @@ function OneVersion({ ids, document, version, before, canRestore, isDisabled, on
           </Button>
         )}
       </Group>
-      {isShown && <Changes {...{ ids, document, version, before }} />}
-    </Stack>
-  );
-}
-
-function Changes({ ids, document, version, before }: Pick<VersionProps, 'ids' | 'document' | 'version' | 'before'>) {
-  const after = useQuery(pageVersionRead(ids, version.id));
-  const old = useQuery({ ...pageVersionRead(ids, before?.id ?? ''), enabled: before !== undefined });
-  const error = errorInPlaceOf(after, old);
-  if (error) return <Problem error={error} />;
-  if (!after.data || (before && !old.data)) return <Skeleton h={40} />;
-  const titleOf = (key: string) => document.widgets[key]?.title ?? 'one that is no longer on the page';
-  const changes = pageChanges(old.data, after.data, titleOf);
-  return (
-    <Stack gap="xs" component="section" aria-label={`What version ${version.number} changed`}>
-      {changes.length === 0 && <Text size="sm">Nothing of the page: a widget of it may have been changed.</Text>}
-      <ChangeList changes={changes} />
+      {isShown && (
+        <Suspense fallback={<Skeleton h={40} />}>
+          <Changes {...{ ids, document, version, before }} />
+        </Suspense>
+      )}
     </Stack>
   );
 }
