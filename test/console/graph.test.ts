@@ -79,6 +79,18 @@ describe('exits', () => {
     ]);
   });
 
+  test('that need an edge are marked while they have none, unless the step cannot be left by them', () => {
+    const failing = (type: string, data: Record<string, unknown>) =>
+      shownExits({ id: 'a', type, data } as never, [], kinds).flatMap(({ id, isFailing }) => (isFailing ? [id] : []));
+    expect(failing('approval', {})).toEqual(['rejected', 'expired']);
+    expect(failing('approval', { expiryMinutes: 0 })).toEqual(['rejected']);
+    expect(failing('approval', { isDisabled: true })).toEqual([]);
+    expect(failing('waitForEvent', { onTimeout: 'fail' })).toEqual([]);
+    expect(failing('dataCollection', { timeoutHandle: 'late' })).toEqual(['late']);
+    expect(failing('dataCollection', { timeoutHandle: 'late', expiryMinutes: 0 })).toEqual([]);
+    expect(failing('http', {})).toEqual([]);
+  });
+
   test('of edges are read as the API reads them: a condition has none without a handle', () => {
     const data = kinds.condition?.defaultValue as Record<string, unknown>;
     expect(exitOfEdge(kinds.condition, data, null)).toBeUndefined();
