@@ -15,7 +15,7 @@ interface Props {
   before: SavedVersion | undefined;
 }
 
-/** What a version of a page changed against the one before it. */
+/** The changes of a version of a page against the one before it. */
 export function Changes({ ids, document, version, before }: Props) {
   const after = useQuery(pageVersionRead(ids, version.id));
   const old = useQuery({ ...pageVersionRead(ids, before?.id ?? ''), enabled: before !== undefined });
