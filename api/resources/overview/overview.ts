@@ -70,9 +70,15 @@ function aDayAgo(): Date {
   return new Date(Date.now() - 86_400_000);
 }
 
+/** A run that was run again is told by its repetition, in whichever state that is. */
+function notRepeated(): FilterQuery<WorkflowInstance> {
+  const fragment = raw((run) => `not exists (select from workflow_instance again where again.rerun_of = ${run}.id)`);
+  return { [fragment.key]: [] };
+}
+
 async function findAllRuns(input: Input) {
   return {
-    failed: await findRuns(input, 'FAILED', { createdAt: { $gte: aDayAgo() } }),
+    failed: await findRuns(input, 'FAILED', { $and: [{ createdAt: { $gte: aDayAgo() } }, notRepeated()] }),
     running: await findRuns(input, 'RUNNING'),
     waiting: await findRuns(input, 'WAITING'),
     pending: await findRuns(input, 'PENDING'),

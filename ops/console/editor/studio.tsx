@@ -103,6 +103,11 @@ export function Studio(props: Props) {
   useEffect(() => {
     if (startedID !== undefined && isOfStep) setTab('result');
   }, [startedID, isOfStep]);
+  const waitingID = [...tested.values()].find(({ shown: { status } }) => status === 'SUSPENDED')?.nodeID;
+  const showWaiting = () => {
+    setTab('result');
+    if (waitingID !== undefined) select(waitingID);
+  };
   const chosen = useRef(only);
   chosen.current = only;
   // A result takes more room: the card of the step is brought out from behind it.
@@ -168,7 +173,16 @@ export function Studio(props: Props) {
   return (
     <Workspace>
       <WorkspaceBar>
-        <Group gap="xs">{tests && <ShownRun tenantID={tenantID} tests={tests} from={props.run} />}</Group>
+        <Group gap="xs">
+          {tests && (
+            <ShownRun
+              tenantID={tenantID}
+              tests={tests}
+              from={props.run}
+              onWaiting={waitingID === undefined ? undefined : showWaiting}
+            />
+          )}
+        </Group>
         <span role="status" className="note">
           {others.length > 0 ? `${selection.size} chosen` : said}
         </span>

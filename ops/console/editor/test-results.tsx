@@ -17,6 +17,7 @@ interface Props {
   /** Otherwise a run from which the person has come, in order to change what it did. */
   isTest: boolean;
   onRun: (run: Run) => void;
+  onWaiting: ShownProps['onWaiting'];
 }
 
 interface ShownProps {
@@ -24,10 +25,12 @@ interface ShownProps {
   tests: Pick<Tests, 'testID' | 'noteRun'>;
   /** The run that one comes from. */
   from: string | undefined;
+  /** Shows the result of the step that waits; undefined: none does. */
+  onWaiting: (() => void) | undefined;
 }
 
 /** The run whose results the steps show, and the way back to the one that one comes from. */
-export function ShownRun({ tenantID, tests: { testID, noteRun }, from }: ShownProps) {
+export function ShownRun({ tenantID, tests: { testID, noteRun }, from, onWaiting }: ShownProps) {
   return (
     <>
       {from !== undefined && testID !== from && (
@@ -41,14 +44,20 @@ export function ShownRun({ tenantID, tests: { testID, noteRun }, from }: ShownPr
         </Link>
       )}
       {testID !== undefined && (
-        <TestResults tenantID={tenantID} instanceID={testID} isTest={testID !== from} onRun={noteRun} />
+        <TestResults
+          tenantID={tenantID}
+          instanceID={testID}
+          isTest={testID !== from}
+          onRun={noteRun}
+          onWaiting={onWaiting}
+        />
       )}
     </>
   );
 }
 
 /** The last test, as it goes on; what became of its steps is shown at them. */
-function TestResults({ tenantID, instanceID, isTest, onRun }: Props) {
+function TestResults({ tenantID, instanceID, isTest, onRun, onWaiting }: Props) {
   const { run } = useLiveRun({ tenantID, instanceID });
   useEffect(() => {
     if (run) onRun(run);
@@ -64,6 +73,11 @@ function TestResults({ tenantID, instanceID, isTest, onRun }: Props) {
         {!isTest && 'the run that you come from '}
         <Status of={run.status} />
       </Link>
+      {isTest && run.status === 'WAITING' && onWaiting && (
+        <Button size="compact-xs" ml={6} onClick={onWaiting}>
+          Show what it waits for
+        </Button>
+      )}
       {isTest && !hasEnded(run) && (
         <Button
           size="compact-xs"

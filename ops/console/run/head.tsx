@@ -14,6 +14,7 @@ import { Status } from '../ui/status.tsx';
 import { Ago, Duration } from '../ui/time.tsx';
 import type { Graph } from './graph-of.ts';
 import { RerunButton } from './rerun-button.tsx';
+import { RunAgain } from './run-again.tsx';
 import { RunLink, StartedBy } from './started-by.tsx';
 import { WhyWaiting } from './why-waiting.tsx';
 
@@ -93,6 +94,7 @@ export function RunHead({ tenantID, run, graph, step, children }: Props) {
               <RunLink tenantID={tenantID} instanceID={rerunOf} name={rerunOf.slice(-8)} />
             </Detail>
           )}
+          {hasEnded(run) && <RunAgain tenantID={tenantID} instanceID={instanceID} />}
         </dl>
       </Stack>
     </>

@@ -133,6 +133,13 @@ test('an overview has what waits, runs, has failed and has stopped, of what the 
   });
   expect(await overview(answerer)).toMatchObject({ ...nothing, questions: { count: 1, newest: [{ title: 'Pay?' }] } });
   expect(await overview(await aMember(cluster, { tenant: own }))).toMatchObject(nothing);
+  const [{ instanceID: failed }] = (await overview(reader)).runs.failed.newest;
+  const { body: again } = await api.post(`T/workflows/instances/${failed}/rerun`);
+  await eventually(async () =>
+    expect((await overview(reader)).runs.failed).toMatchObject({
+      ...{ count: 1, newest: [{ instanceID: again.instanceID }] },
+    }),
+  );
   // A key is no approver.
   const key = await anApiKey(cluster, { tenant: own, can: ['workflow.execute'] });
   expect((await cluster.withKey(key).in(own).get('T/overview')).body.questions.count).toBe(1);

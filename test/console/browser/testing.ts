@@ -176,6 +176,9 @@ export function testingTests(stage: () => Stage): void {
     await panel.getByRole('tab', { name: 'Result Success' }).waitFor();
     await panel.getByRole('button', { name: 'Run to here' }).click();
     await panel.getByRole('tab', { name: 'Result Waiting' }).waitFor();
+    await page.getByRole('button', { name: 'Close the step' }).click();
+    await page.getByRole('button', { name: 'Show what it waits for' }).click();
+    await panel.getByRole('tab', { name: 'Result Waiting', selected: true }).waitFor();
     await page.getByRole('button', { name: 'Stop the test' }).click();
     await page.locator('.last-test').getByText('Cancelled').waitFor();
 
