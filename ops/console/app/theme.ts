@@ -26,7 +26,7 @@ export const cssVariables: CSSVariablesResolver = () => ({
     '--mantine-color-blue-light-color': '#1864ab',
   },
   dark: {
-    '--mantine-color-dimmed': '#a3a8ae',
+    '--mantine-color-dimmed': '#b3b8be',
     '--mantine-color-placeholder': '#969ba1',
     '--mantine-color-anchor': '#74c0fc',
     '--mantine-color-error': '#ff8787',
