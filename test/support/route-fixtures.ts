@@ -198,7 +198,7 @@ const params: Record<string, MakeParam> = {
   /** The file of a widget on the newest page. */
   pageFilePath: async (cluster, tenant) => {
     const api = cluster.as(tenant.creator).in(tenant);
-    const { filePath } = (await api.post('T/widgets/upload', aFile())).body;
+    const { filePath } = (await api.post('T/widgets/upload', aFile(Buffer.from('a text')))).body;
     const { id } = await aWidget(cluster, { tenant, config: { properties: { src: filePath } } });
     const { appPageID } = (await api.get('T/app-pages?limit=1')).body.appPages[0];
     await api.patch(`T/app-pages/${appPageID}`, { appPageConfig: { widgets: [`widget_${id}_a`] } });
