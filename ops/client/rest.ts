@@ -13814,7 +13814,7 @@ export interface components {
             /** Format: date-time */
             createdAt: string;
         };
-        /** @description Failed: of those that were accepted in the last 24 hours */
+        /** @description Failed: of those that were accepted in the last 24 hours, and were not run again */
         OverviewRunStates: {
             failed: components["schemas"]["OverviewRuns"];
             running: components["schemas"]["OverviewRuns"];

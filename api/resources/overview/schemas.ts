@@ -72,12 +72,10 @@ const Run = z
 
 const Runs = z.object({ ...counted, newest: z.array(Run) }).meta({ id: 'OverviewRuns' });
 
-const RunsByState = z
-  .object({ failed: Runs, running: Runs, waiting: Runs, pending: Runs })
-  .meta({
-    id: 'OverviewRunStates',
-    description: 'Failed: of those that were accepted in the last 24 hours, and were not run again',
-  });
+const RunsByState = z.object({ failed: Runs, running: Runs, waiting: Runs, pending: Runs }).meta({
+  id: 'OverviewRunStates',
+  description: 'Failed: of those that were accepted in the last 24 hours, and were not run again',
+});
 
 const Question = z
   .object({
