@@ -157,11 +157,11 @@ export function runTests(stage: () => Stage): void {
     await page.getByText('Repeats').waitFor();
     expect(page.url()).not.toContain(runPath);
     await page.getByRole('status').getByText('Completed').waitFor();
-    const fact = (name: string) => page.locator('.facts div', { hasText: name });
-    await fact('Repeats').getByRole('link').click();
-    await fact('Run again').getByText('Completed').waitFor();
-    await fact('Run again').getByRole('link').click();
-    await fact('Repeats').waitFor();
+    const detail = (name: string) => page.locator('.facts div', { hasText: name });
+    await detail('Repeats').getByRole('link').click();
+    await detail('Run again').getByText('Completed').waitFor();
+    await detail('Run again').getByRole('link').click();
+    await detail('Repeats').waitFor();
     await page.getByText('Timeline', { exact: true }).click();
     await page.getByRole('row', { name: /Record the order.*reused/ }).waitFor();
     await page.getByRole('button', { name: 'Record the order' }).click();
