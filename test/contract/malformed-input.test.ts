@@ -133,10 +133,10 @@ async function check(operation: Operation, { path, query, body, headers }: Reque
   // No worker ends the run that its answer waits for.
   const noWait = path.endsWith('/shadow-replay') && !query.includes('wait=') ? `${query ? '&' : '?'}wait=0` : '';
   const answer = await clientFor(operation, withKey).request(operation.method, path + query + noWait, body, headers);
-  // an image, a page, a file, a stream, a redirect, or an answer without content has no envelope.
+  // an image, a page, a file, a stream, lines of JSON, a redirect, or an answer without content has no envelope.
   const type = answer.headers.get('content-type') ?? '';
   const isFile =
-    /^(?:image\/|text\/html|text\/event-stream|application\/octet-stream)/.test(type) ||
+    /^(?:image\/|text\/html|text\/event-stream|application\/(?:jsonl|octet-stream))/.test(type) ||
     answer.headers.has('content-disposition') ||
     answer.status === 302 ||
     answer.status === 204;
