@@ -377,8 +377,8 @@ describe('actions', () => {
       { dataSources: [query('q', { triggerMode: 'manual', inputValues: { n: '{{event.n}}', by: '{{event.by}}' } })] },
     );
     const done = fire({ by: 2 });
-    await pause(10);
-    expect(requests[0]?.wanted).toEqual([{ kind: 'query', alias: 'q', inputValues: { n: 3, by: 2 } }]);
+    const wanted = [{ kind: 'query', alias: 'q', inputValues: { n: 3, by: 2 } }];
+    await expect.poll(() => requests[0]?.wanted).toEqual(wanted);
     requests[0]?.answer(0, ['it']);
     await done;
     expect(page.messages.told.get().map(({ text }) => text)).toEqual(['Got it', 'There is no action “EXPLODE”']);
