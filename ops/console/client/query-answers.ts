@@ -31,7 +31,7 @@ export function shapeOfAnswer(tenantID: string, query: unknown): Shape | undefin
   const stored = key === undefined ? null : sessionStorage.getItem(key);
   if (stored === null) return undefined;
   const fields = (JSON.parse(stored) as [string, TypeName][]).map(([name, type]) => [name, { type }] as const);
-  // A row may lack none of them, and the query may have been changed elsewhere.
+  // No field is marked as certain: another person may have changed the query since.
   return { type: 'list', items: { type: 'object', fields: Object.fromEntries(fields) } };
 }
 

@@ -2,7 +2,7 @@ import { keepPreviousData, queryOptions } from '@tanstack/react-query';
 import { everyPage } from './every-page.ts';
 import type { Permission } from './may.ts';
 import { OWN, OWN_TITLE } from './own-database.ts';
-import { APIError, body, rest } from './rest.ts';
+import { body, rest } from './rest.ts';
 import type { Schemas } from './types.ts';
 
 /** Something that an id names. */
@@ -263,14 +263,6 @@ export function referenceRead(tenantID: string, type: PickedType, id: string) {
     queryFn: () => sourceOf[type].find(tenantID, id),
     staleTime: 10_000,
   });
-}
-
-/** Why a title is not known: the API says of what does not exist, and of what the caller may not see, different things. */
-export function reasonOf(error: Error | null): 'gone' | 'hidden' | 'unknown' | undefined {
-  if (!error) return undefined;
-  if (!(error instanceof APIError)) return 'unknown';
-  if (error.status === 404) return 'gone';
-  return error.status === 403 ? 'hidden' : 'unknown';
 }
 
 function namedWorkflow({

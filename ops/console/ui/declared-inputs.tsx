@@ -1,7 +1,8 @@
 import { Button, Fieldset, Skeleton, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useContext } from 'react';
-import { type PickedType, reasonOf, referenceRead, sourceOf } from '../client/references.ts';
+import { type PickedType, referenceRead, sourceOf } from '../client/references.ts';
+import { reasonOf } from '../client/unknown-title.ts';
 import { ValuesOfStep } from '../values/context.ts';
 import { useTenantID } from './asset-title.tsx';
 import { type DeclaredInput, declaredInputs, undeclaredKeys } from './declared.ts';

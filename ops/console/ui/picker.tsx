@@ -3,15 +3,8 @@ import { useDebouncedValue, useDisclosure } from '@mantine/hooks';
 import { useQueries } from '@tanstack/react-query';
 import { type ReactNode, Suspense, useContext, useState } from 'react';
 import { useMay, usePermissions } from '../client/may.ts';
-import {
-  type Named,
-  type PickedType,
-  reasonOf,
-  referenceRead,
-  referencesRead,
-  SHOWN,
-  sourceOf,
-} from '../client/references.ts';
+import { type Named, type PickedType, referenceRead, referencesRead, SHOWN, sourceOf } from '../client/references.ts';
+import { reasonOf } from '../client/unknown-title.ts';
 import { ListLink, OpenLink, useTenantID } from './asset-title.tsx';
 import { CreateHere } from './create-here.ts';
 import { MultiSelect } from './multi-select.tsx';
