@@ -33,7 +33,7 @@ export function consentPage(shown: ShownConsent): SentPage {
     leadsTo,
     content: html`<div class="card">${alertOf(problem)}
 <p>An app that calls itself <strong>${name}</strong> asks to work in the tenant <strong>${tenantTitle}</strong> as <strong>${email}</strong>.</p>
-<p class="dim">Nobody has checked this name. Go on only if you have just added Gantry to that app. After that you go back to ${destinationOf(redirectURI)}.</p>
+<p class="dim">The app has chosen this name itself, and Gantry has not verified it. Allow it only if you have just added Gantry to that app. You then go back to ${destinationOf(redirectURI)}.</p>
 <form method="post" action="${action}/consent">
 <fieldset><legend>It may, where you may do so yourself</legend>
 <p class="dim">Always: find assets by their titles, and read the documentation.</p>

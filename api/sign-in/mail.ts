@@ -69,8 +69,8 @@ If this was not you, tell your administrator at once.
 
 export function guessedMail() {
   return {
-    subject: 'Somebody guesses at your codes for Gantry',
-    text: `Somebody who knows your password for Gantry has given 100 wrong codes in a row. Codes of your app open nothing from now on.
+    subject: '100 wrong codes were given for your account at Gantry',
+    text: `After your right password, 100 wrong codes were given in a row: another person may know the password. Your app's codes are not accepted from now on.
 
 Sign in with a recovery code or a passkey and change your password, or ask for a new one: codes work again then.
 `,

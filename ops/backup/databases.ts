@@ -163,7 +163,7 @@ export async function restoreDatabase(row: DatabaseRow, unit: DatabaseUnit, need
   }
 }
 
-// The sign-in is that of the tenant's role, whose connections workers end if none of them reports it.
+// Restores connect as the tenant's role. Workers end connections of that role to a database that has no such lease.
 const LEASE = `
 update tenant_database set move_id = $2, moving_until = clock_timestamp() + make_interval(secs => $3) where id = $1`;
 

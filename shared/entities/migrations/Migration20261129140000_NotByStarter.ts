@@ -37,5 +37,5 @@ end $$`);
   }
 }
 
-/** Of one question. */
+/** The most members that are notified of one question. */
 const MAX_ASKED = 50;
